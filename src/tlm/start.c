@@ -9,6 +9,11 @@
 
 #include "tlm/tlm.h"
 
+// A wave that is searched for: the present try, and the one before with its gap.
+typedef struct preset {
+  double wave, last, gap;
+} preset;
+
 static double start_wave(const cpli_tlm_end* e, int32_t k, double v) {
   return e->kind == CPL_TLM_SIGNAL ? v : e->start_force[k] + e->sigma * e->z[k] * v;
 }
@@ -22,21 +27,61 @@ static void to_part(const cpli_tlm_end* e, const double* in, double* out) {
   }
 }
 
-cpl_status cpli_tlm_preset(cpli_tlm* m) {
-  cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
-    cpli_tlm_end* e = &m->ends[i];
-    cpl_component* c = &m->parts[e->part].s->base;
-    double v[CPLI_WIDTH] = {0}, common[CPLI_WIDTH], own[CPLI_WIDTH];
-    if (!e->takes) continue;
-    cpli_tlm_end* source = e->kind == CPL_TLM_SIGNAL ? &m->ends[e->peer] : e;
-    st = cpli_end_speeds(m->parts[source->part].s, source, v);
-    for (int32_t k = 0; k < e->width; k++)
-      common[k] = e->takes_wave || e->kind == CPL_TLM_SIGNAL ? start_wave(e, k, v[k])
-                                                             : e->sign * e->start_force[k];
-    to_part(e, common, own);
-    if (st >= 0) st = c->ops->set_real(c, e->in_refs, (size_t)e->width, own);
+// The next try for a wave, where the present one gives g: at first g, then by the secant, which is
+// exact where the speed is linear in the force.
+static double next_wave(preset* p, double g) {
+  double c = p->wave, gap = g - c, slope = (gap - p->gap) / (c - p->last);
+  p->last = c;
+  p->gap = gap;
+  return isfinite(slope) && fabs(slope) > 1e-6 ? c - gap / slope : g;
+}
+
+// Sets the wave of an end. *gap: how far it is from the one that gives its force at the start,
+// relative to their sizes.
+static cpl_status preset_end(cpli_tlm* m, cpli_tlm_end* e, preset* tries, int round, double* gap) {
+  cpl_component* c = &m->parts[e->part].s->base;
+  double v[CPLI_WIDTH] = {0}, common[CPLI_WIDTH], own[CPLI_WIDTH];
+  const bool signal = e->kind == CPL_TLM_SIGNAL;
+  const cpli_tlm_end* source = signal ? &m->ends[e->peer] : e;
+  cpl_status st = cpli_end_speeds(m->parts[source->part].s, source, v);
+  for (int32_t k = 0; k < e->width; k++) {
+    preset* p = &tries[k];
+    double wave = e->takes_wave || signal ? start_wave(e, k, v[k]) : e->sign * e->start_force[k];
+    double size = fabs(wave) + fabs(e->start_force[k]);
+    if (round > 0 && size > 0) *gap = fmax(*gap, fabs(wave - p->wave) / size);
+    if (round == 0) p->last = NAN;
+    common[k] = p->wave = round == 0 || signal ? wave : next_wave(p, wave);
   }
+  to_part(e, common, own);
+  return st < 0 ? st : c->ops->set_real(c, e->in_refs, (size_t)e->width, own);
+}
+
+// Where a speed depends directly on the force, the wave that gives the force at the start is found
+// by iteration.
+cpl_status cpli_tlm_preset(cpli_tlm* m) {
+  enum { MAX_ROUNDS = 50 };
+  cpl_context* ctx = m->base.base.ctx;
+  preset* tries = cpli_alloc(ctx, (size_t)m->n_ends * CPLI_WIDTH, sizeof *tries);
+  cpl_status st = tries != NULL ? CPL_OK : cpli_nomem(ctx);
+  double gap = 1;
+  int32_t worst = 0;
+  for (int round = 0; round < MAX_ROUNDS && st >= 0 && gap > 1e-12; round++) {
+    double largest = round == 0 ? 1 : 0;
+    for (int32_t i = 0; i < m->n_ends && st >= 0; i++) {
+      double one = 0;
+      if (!m->ends[i].takes) continue;
+      st = preset_end(m, &m->ends[i], &tries[(size_t)i * CPLI_WIDTH], round, &one);
+      if (one > largest) worst = i;
+      largest = fmax(largest, one);
+    }
+    gap = largest;
+  }
+  if (st >= 0 && gap > 1e-6)
+    cpl_log(ctx, CPL_LOG_WARNING, m->name,
+            "%s: the effort that it has at the start is not found (%.1g of it is missing): its "
+            "flow depends on it too steeply, or there is none",
+            m->ends[worst].name, gap);
+  cpli_free(ctx, tries);
   return st;
 }
 

@@ -101,6 +101,50 @@ static void the_bodies_follow_the_delay_equation(void** state) {
   bench_end(&b);
 }
 
+// C Tb' = -Q through a resistance: Q = (Tb - T) / R follows the temperature of the line directly
+static int film_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = -(v->x[0] - v->u[0]) / (v->p[0] * 12);
+  return CPL_MODEL_OK;
+}
+static int film_outputs(const cpl_values* v, double* y) {
+  y[0] = (v->x[0] - v->u[0]) / v->p[0];
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration film_states[] = {{"Tb", .start = 310}, END_OF_LIST};
+static const cpl_declaration film_inputs[] = {{"T", .start = 310}, END_OF_LIST};
+static const cpl_declaration film_parameters[] = {{"R", .start = 0.05}, END_OF_LIST};
+static const cpl_declaration film_flow[] = {{"Q"}, END_OF_LIST};
+static const cpl_model_def film_model = {.name = "film",
+                                         .states = film_states,
+                                         .inputs = film_inputs,
+                                         .parameters = film_parameters,
+                                         .outputs = film_flow,
+                                         .derivatives = film_derivatives,
+                                         .output_values = film_outputs};
+
+// Bodies as warm as the line between them stay so, whatever the resistances are.
+static void what_is_in_equilibrium_stays_there(void** state) {
+  (void)state;
+  static const double resistance[][2] = {{0.05, 0.05}, {3, 0.01}, {1e-3, 40}};
+  for (int r = 0; r < 3; r++) {
+    bench b = bench_make();
+    int32_t ends[2];
+    for (int i = 0; i < 2; i++) {
+      cpl_model* m = bench_model(&b, &film_model, i == 0 ? "left" : "right");
+      bench_start(b.ctx, &m->base, "R", resistance[r][i]);
+      ends[i] = bench_interface(&b, bench_part(&b, m, false), "port", CPL_TLM_THERMAL, "Q", "T");
+    }
+    bench_line(&b, ends[0], ends[1], 0.5, 0.7, 0);
+    bench_begin(&b, 5);
+    for (double t = 0.5; t <= 5; t += 0.5) {
+      bench_step(&b, t);
+      CHECK_NEAR(bench_value(&b, "left.Tb"), 310, 1e-8);
+      CHECK_NEAR(bench_value(&b, "right.Tb"), 310, 1e-8);
+    }
+    bench_end(&b);
+  }
+}
+
 static void the_kind_has_a_name(void** state) {
   (void)state;
   cpl_tlm_kind kind;
@@ -112,6 +156,7 @@ static void the_kind_has_a_name(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_bodies_follow_the_delay_equation),
+      cmocka_unit_test(what_is_in_equilibrium_stays_there),
       cmocka_unit_test(the_kind_has_a_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
