@@ -2,23 +2,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Status codes and the context, which every other header uses. A context owns the allocator, the
-// log and the message of the last failure; every object belongs to one.
+// log and the last failure; every object belongs to one context.
 //
 //   cpl_context_def def = cpl_default_context_def();
 //   def.log = print_message;
 //   cpl_context* ctx = cpl_context_create(&def);
-//   if (cpl_system_open(ctx, "pair.yaml", &source) < 0) fprintf(stderr, "%s\n",
-//   cpl_context_error(ctx));
+//   cpl_status st = cpl_system_open(ctx, "pair.yaml", &source);  // couplet/assemble.h
+//   if (st < 0) fprintf(stderr, "%s\n", cpl_context_error(ctx));
 //   ...
 //   cpl_context_destroy(ctx);
 //
-// The rule of definitions (cpl_..._def and cpl_setup), by which they can grow: a definition begins
-// with its size, which its default constructor cpl_default_...() sets together with all other
-// members. Functions read as many members as that size says; missing ones have their defaults. A
-// definition without a size is refused. New members are added at the end only, and their default is
-// the behaviour before. A definition inside of another one (cpl_solver_def) does not grow: new
-// members take the place of reserved ones. All other structs of these headers keep their layout;
-// where one must change, CPL_ABI_VERSION increases.
+// A definition (cpl_..._def, and cpl_setup) is a struct with the settings for making an object. So
+// that definitions can grow in later versions, each begins with its size, which its default
+// constructor cpl_default_...() sets together with all other members. Functions read the members
+// within that size; missing ones have their defaults. A definition of size zero is refused. New
+// members are added at the end only, and their default is the behaviour of earlier versions. A
+// definition that is a member of another one (cpl_solver_def) does not grow: new members take the
+// place of reserved ones. All other structs of these headers keep their layout; where one must
+// change, CPL_ABI_VERSION increases.
 #pragma once
 
 #include <stdbool.h>
@@ -104,7 +105,7 @@ typedef struct cpl_context_def {
   cpl_realloc_fn* realloc;  ///< Nullable: the C library's.
   cpl_log_fn* log;          ///< Nullable: nothing is logged.
   cpl_log_level log_level;  ///< messages above this level are dropped; CPL_LOG_WARNING by default
-  void* user;               ///< handed to realloc and log
+  void* user;               ///< passed to realloc and log
 } cpl_context_def;
 
 /// Owns allocator, log sink and the last failure.
@@ -128,9 +129,9 @@ CPL_DEFAULTS(context_def)  ///< cpl_default_context_def()
 CPL_API cpl_context* cpl_context_create(const cpl_context_def* def);
 CPL_API void cpl_context_destroy(cpl_context* ctx);  ///< Nullable: ctx
 
-/// End what runs with this context with CPL_ERR_CANCELLED: at the next step or the next call of a
-/// model. Models are still freed. May be called from any thread and from signal handlers, while the
-/// context exists.
+/// End the calls that run with this context: they return CPL_ERR_CANCELLED at the next step or the
+/// next call of a model. Models are still freed. May be called from any thread and from signal
+/// handlers, while the context exists.
 CPL_API void cpl_context_cancel(cpl_context* ctx);
 /// How often cpl_context_cancel() was called; 0: not cancelled. From any thread, as above.
 CPL_API int cpl_context_cancelled(const cpl_context* ctx);

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Sources from FMUs of FMI 1.0, 2.0 and 3.0. cpl_open() (couplet/system.h) opens any model file by
-// the ending of its name; this header is for FMUs alone.
+// the ending of its name; this header is for FMUs only.
 //
 //   cpl_source* pump = NULL;
 //   cpl_fmu_def def = cpl_default_fmu_def();
 //   def.path = "pump.fmu";
 //   cpl_status st = cpl_fmu_open(ctx, &def, &pump);
-//   if (st >= 0 && cpl_source_has_stepper(pump)) st = cpl_source_make_stepper(pump, "p1",
-//   &stepper);
+//   if (st >= 0) st = cpl_source_make_stepper(pump, "p1", &stepper);
 #pragma once
 
 #include "couplet/interface.h"

@@ -5,8 +5,8 @@
 // advances itself to a given time. Both are components: they have a description (variables,
 // structure, capabilities), a life cycle, and values that are read and written by reference.
 //
-// Programs call components by the functions of couplet/component.h. The tables of operations below
-// are for implementing a kind of component:
+// Programs call components with the functions of couplet/component.h. The tables of operations
+// below are for implementing a kind of component:
 //
 //   static const cpl_component_ops component_ops = {
 //       .size = sizeof component_ops, .kind = "mine", .destroy = mine_destroy, ...};
@@ -16,8 +16,9 @@
 // Compatibility: every table begins with its size. New operations are optional and are appended to
 // the end of a table, never inserted. A table that was compiled with an older version of this
 // header is smaller; operations beyond its end are absent. The functions that take over a component
-// of a program (cpl_integrate, cpl_aggregate, cpl_master, cpl_modes, cpl_tlm, cpl_run, cpl_isolate,
-// ...) check this once and refuse a table of size zero or without room for the required operations.
+// from a program (cpl_integrate, cpl_aggregate, cpl_master, cpl_modes, cpl_tlm, cpl_run,
+// cpl_isolate, ...) check this once and refuse a table of size zero or without room for the
+// required operations.
 #pragma once
 
 #include "couplet/base.h"

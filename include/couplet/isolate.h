@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Isolation: instances of a source run in processes of their own, so that a crash of a model ends
-// only its process.
+// Isolation: instances of a source run in separate processes, so that a crash of a model ends only
+// its own process.
 //
 //   cpl_source* isolated = NULL;
 //   cpl_isolate_def def = cpl_default_isolate_def();

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Write a model in C: this header is all a model needs, and a model is one file that defines
+// Models in C: a model is one file that includes this header only and defines
 // `const cpl_model_def couplet_model`. `couplet run model.c` simulates it, `couplet build model.c`
-// makes an FMU of it. docs/models-in-c.md walks through an example.
+// makes an FMU of it. docs/models-in-c.md explains an example step by step.
 //
-// Every value is a double (an Integer, Boolean or Enumeration too), except Strings. The lists give
-// the order: the third parameter is v->p[2]. An array counts as so many values one after the other.
+// Every value is a double, also of an Integer, Boolean or Enumeration; only Strings are texts. The
+// lists of declarations give the order: the third parameter is v->p[2]. An array of n elements
+// takes n consecutive values.
 #pragma once
 
 #include <stdarg.h>

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The composer "modes": steppers and transitions between them become one stepper with a variable
-// structure, and models one model. One mode is active at a time; when a guard becomes true, another
-// mode is initialised from its final values. System files describe modes with the key `modes:`
-// (couplet/system.h); this header is for programs that have steppers or models already.
+// structure, and models one model. One mode is active at a time. When the guard (the condition) of
+// a transition becomes true, the next mode is initialised from the final values of this one. System
+// files describe modes with the key `modes:` (couplet/system.h); this header is for programs that
+// have steppers or models already.
 //
 //   cpl_transition bounce = {.to = 1, .stop = 1, .copies = copies, .n_copies = 2};
 //   cpl_mode modes[] = {{.name = "flight", .stepper = flight, .leave = &bounce, .n_leave = 1},

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Runs a stepper from start to stop: start values, inputs, recorded variables.
+// Runs a stepper from start to stop: sets start values and inputs, and records variables.
 //
 //   cpl_run_def def = cpl_default_run_def();
 //   def.stop_time = 2;
@@ -136,9 +136,9 @@ CPL_API cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name
 CPL_API cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name,
                                            const char* value);
 
-/// Keep where the simulation is; a zeroed snapshot is made, one that was used is used again. Rows
-/// in memory that are later than a restored state are forgotten; a callback sees time go back.
-/// Released by cpl_simulation_forget().
+/// Save the state of the simulation. A zeroed snapshot is allocated, a used one is overwritten;
+/// released by cpl_simulation_forget(). A restore deletes the rows in memory that are later than
+/// the saved state; on_point is called with earlier times than before.
 /// Returns: CPL_ERR_UNSUPPORTED where the stepper cannot, or where rows wait for its communication
 ///          points.
 CPL_API cpl_status cpl_simulation_save(cpl_simulation* sim, cpl_snapshot* snapshot);

@@ -4,7 +4,7 @@
 // The composer "tlm" (transmission line modelling): models or steppers and delay lines between them
 // become one stepper. A wave that enters a line leaves it a delay later, so that the components at
 // its ports are independent within the delay and each has its own solver; the coupling is
-// numerically stable. Results are identical to the bit on any number of threads and processes.
+// numerically stable. Results are bit-identical on any number of threads and processes.
 //
 //   cpl_tlm_part parts[] = {{.model = mass, .solver = solver}, {.stepper = spring}};
 //   cpl_tlm_interface ports[2] = {cpl_default_tlm_interface(), cpl_default_tlm_interface()};

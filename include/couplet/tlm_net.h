@@ -3,7 +3,8 @@
 //
 // Delay lines across machines: the manager hosts the run; each component runs in a peer, a process
 // on any machine, and exchanges waves directly with its neighbours. Every connection is encrypted
-// and authenticated by a key of the run. Results are identical to the byte to those of one process.
+// and authenticated by a key of the run. Results are bit-identical to those of a run in one
+// process.
 //
 // The manager builds the system with cpl_tlm_def.serve (or cpl_stepper_def.serve). A peer opens the
 // same files with cpl_tlm_def.join and runs its component:
