@@ -111,6 +111,7 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   saved* s = snapshot->data;
   if (s == NULL) return;
   if (s->state != NULL && alive(in)) in->api->free_state(in, &s->state);
+  else if (s->state != NULL) GIVE_UP(s->state);
   cpli_free(c->ctx, s);
   snapshot->data = NULL;
   assert(in->snapshots > 0);
