@@ -9,9 +9,9 @@ set(SLOW_TESTS
   "^assemble/(snapshot|switching_loop|tlm)$"
   "^fmi/mutation$"
   "^format/number$"
-  "^master/tables$"
+  "^master/(edges|tables)$"
   "^model/(compiled|table)$"
-  "^modes/(modes|system|varying_system)$"
+  "^modes/(modes|steppers|system|varying_system)$"
   "^project/(compare_monolithic|documents|measured_documents|run_example)$"
   "^results/(read|results)$"
   "^solver/(jumps|projection|quadrature|restarts|steep)$"
@@ -22,7 +22,7 @@ set(FAST_TESTS
   "^cli/(arrays|foreign|info|input|input_values|linearize_way|live|plot|run|scheduled|view)$"
   "^examples/two_masses$"
   "^export/(constraints|dae|description)$"
-  "^tlm/(cancel|hostile|joinfile|saved)$"
+  "^tlm/(cancel|joinfile|saved)$"
   )
 set(THREADED_TESTS
   "^(base|master|tlm|view)/"
