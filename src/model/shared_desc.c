@@ -108,3 +108,13 @@ void cpli_shared_desc_add(cpli_shared_desc* m, const cpl_description* from,
     ((int32_t*)d->derivatives)[at->states + i] = shifted(from->derivatives[i], at->vars);
   }
 }
+
+void cpli_capabilities_of_both(cpl_capabilities* can, const cpl_capabilities* one) {
+  can->save_restore = can->save_restore && one->save_restore;
+  can->once_per_process = can->once_per_process || one->once_per_process;
+  can->needs_tool = can->needs_tool || one->needs_tool;
+  can->variable_step = can->variable_step && one->variable_step;
+  can->get_after_set = can->get_after_set && one->get_after_set;
+  if (one->input_derivatives < can->input_derivatives)
+    can->input_derivatives = one->input_derivatives;
+}

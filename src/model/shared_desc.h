@@ -41,3 +41,7 @@ cpl_variable cpli_shifted_variable(const cpl_description* from, int32_t var,
 /// Adds everything but the variables of a component.
 void cpli_shared_desc_add(cpli_shared_desc* d, const cpl_description* from,
                           const cpli_desc_counts* at);
+
+/// What a composition of steppers can do when each of them must be able to: `can` of those before,
+/// and `one`.
+void cpli_capabilities_of_both(cpl_capabilities* can, const cpl_capabilities* one);

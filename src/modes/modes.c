@@ -367,14 +367,8 @@ static void make_stepper(cpli_modes* m) {
   for (int32_t k = 0; k < m->n_modes; k++) {
     const cpl_stepper* s = m->modes[k].s;
     const cpl_capabilities* one = &s->base.can;
-    can.save_restore = can.save_restore && one->save_restore;
-    can.once_per_process = can.once_per_process || one->once_per_process;
-    can.needs_tool = can.needs_tool || one->needs_tool;
-    can.variable_step = can.variable_step && one->variable_step;
-    can.get_after_set = can.get_after_set && one->get_after_set;
+    cpli_capabilities_of_both(&can, one);
     can.dense_output = can.dense_output && one->dense_output;
-    if (one->input_derivatives < can.input_derivatives)
-      can.input_derivatives = one->input_derivatives;
     look_ahead = look_ahead && s->ops->ahead != NULL;
     curves = curves && s->ops->set_curve != NULL;
     predicts = predicts && s->ops->max_step != NULL;

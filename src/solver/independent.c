@@ -507,14 +507,9 @@ static void find_capabilities(independent* b) {
   for (int32_t i = 0; i < b->n; i++) {
     const cpl_stepper* s = b->members[i].s;
     const cpl_capabilities* one = &s->base.can;
-    can.save_restore = can.save_restore && one->save_restore && s->base.ops->save != NULL;
-    can.once_per_process = can.once_per_process || one->once_per_process;
-    can.needs_tool = can.needs_tool || one->needs_tool;
+    cpli_capabilities_of_both(&can, one);
+    can.save_restore = can.save_restore && s->base.ops->save != NULL;
     can.zero_step = can.zero_step && one->zero_step;
-    can.variable_step = can.variable_step && one->variable_step;
-    can.get_after_set = can.get_after_set && one->get_after_set;
-    if (one->input_derivatives < can.input_derivatives)
-      can.input_derivatives = one->input_derivatives;
     curves = curves && s->ops->set_curve != NULL;
     kinks = kinks && s->ops->next_break != NULL;
   }
