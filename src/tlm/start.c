@@ -37,11 +37,12 @@ static double next_wave(preset* p, double g) {
 }
 
 // Sets the wave of an end. *gap: how far it is from the one that gives its force at the start,
-// relative to their sizes.
+// relative to their sizes. A signal is read once: around a ring with gain it need not settle.
 static cpl_status preset_end(cpli_tlm* m, cpli_tlm_end* e, preset* tries, int round, double* gap) {
   cpl_component* c = &m->parts[e->part].s->base;
   double v[CPLI_WIDTH] = {0}, common[CPLI_WIDTH], own[CPLI_WIDTH];
   const bool signal = e->kind == CPL_TLM_SIGNAL;
+  if (signal && round > 0) return CPL_OK;
   const cpli_tlm_end* source = signal ? &m->ends[e->peer] : e;
   cpl_status st = cpli_end_speeds(m->parts[source->part].s, source, v);
   for (int32_t k = 0; k < e->width; k++) {
@@ -50,7 +51,7 @@ static cpl_status preset_end(cpli_tlm* m, cpli_tlm_end* e, preset* tries, int ro
     double size = fabs(wave) + fabs(e->start_force[k]);
     if (round > 0 && size > 0) *gap = fmax(*gap, fabs(wave - p->wave) / size);
     if (round == 0) p->last = NAN;
-    common[k] = p->wave = round == 0 || signal ? wave : next_wave(p, wave);
+    common[k] = p->wave = round == 0 ? wave : next_wave(p, wave);
   }
   to_part(e, common, own);
   return st < 0 ? st : c->ops->set_real(c, e->in_refs, (size_t)e->width, own);
@@ -78,8 +79,9 @@ cpl_status cpli_tlm_preset(cpli_tlm* m) {
   }
   if (st >= 0 && gap > 1e-6)
     cpl_log(ctx, CPL_LOG_WARNING, m->name,
-            "%s: the effort that it has at the start is not found (%.1g of it is missing): its "
-            "flow depends on it too steeply, or there is none",
+            "%s: the wave that gives its effort at the start is not found (off by %.1g of it): its "
+            "flow "
+            "depends on the effort too steeply",
             m->ends[worst].name, gap);
   cpli_free(ctx, tries);
   return st;

@@ -145,6 +145,46 @@ static void what_is_in_equilibrium_stays_there(void** state) {
   }
 }
 
+// A flow that is another one at every evaluation
+static int restless_outputs(const cpl_values* v, double* y) {
+  static unsigned n;
+  n = n * 1103515245u + 12345u;
+  y[0] = n >> 16 & 127;
+  (void)v;
+  return CPL_MODEL_OK;
+}
+
+static void keep_warning(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)who;
+  if (level == CPL_LOG_WARNING) snprintf(user, 300, "%s", text);
+}
+
+static void a_wave_that_is_not_found_is_reported(void** state) {
+  (void)state;
+  char warning[300] = "";
+  cpl_model_def def = film_model;
+  def.output_values = restless_outputs;
+  bench b = bench_make();
+  cpl_context_destroy(b.ctx);
+  cpl_context_def how = cpl_default_context_def();
+  how.log = keep_warning, how.user = warning;
+  b.ctx = cpl_context_create(&how);
+  int32_t ends[2];
+  for (int i = 0; i < 2; i++) {
+    cpl_model* m = bench_model(&b, i == 0 ? &def : &film_model, i == 0 ? "left" : "right");
+    ends[i] = bench_interface(&b, bench_part(&b, m, false), i == 0 ? "restless" : "port",
+                              CPL_TLM_THERMAL, "Q", "T");
+  }
+  bench_line(&b, ends[0], ends[1], 0.5, 0.7, 0);
+  b.def.parts = b.parts, b.def.interfaces = b.interfaces, b.def.lines = b.lines;
+  CHECK_OK(b.ctx, cpl_tlm(b.ctx, &b.def, &b.s));
+  cpl_setup setup = cpl_default_setup();
+  CHECK_OK(b.ctx, cpl_component_setup(&b.s->base, &setup));
+  CHECK_OK(b.ctx, cpl_component_enter_init(&b.s->base));
+  CHECK_CONTAINS(warning, "restless: the wave that gives its effort at the start is not found");
+  bench_end(&b);
+}
+
 static void the_kind_has_a_name(void** state) {
   (void)state;
   cpl_tlm_kind kind;
@@ -157,6 +197,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_bodies_follow_the_delay_equation),
       cmocka_unit_test(what_is_in_equilibrium_stays_there),
+      cmocka_unit_test(a_wave_that_is_not_found_is_reported),
       cmocka_unit_test(the_kind_has_a_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
