@@ -5,6 +5,7 @@
 // outputs by name, reads the operating point and cuts the partial derivatives of linearize.c into
 // the matrices A, B, C and D.
 #include <math.h>
+
 #include "aggregate/aggregate.h"
 #include "aggregate/linearize.h"
 #include "model/adopt.h"

@@ -5,6 +5,7 @@
 // of the version's table (cpli_model_calls) with the sizes of the description. The extension for
 // constraints is offered as far as the description promises it and the binary has its functions.
 #include <math.h>
+
 #include "fmi/instance.h"
 
 static cpli_fmu_instance* instance_of(cpl_model* m) { return (cpli_fmu_instance*)m; }
