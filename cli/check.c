@@ -22,7 +22,9 @@ static const char* severity_name(cpli_severity severity) {
   return severity == CPLI_ERROR ? "error" : "warning";
 }
 
-static bool is_fmu(const char* path) { return !cli_is_system(path) && !cli_ends_with(path, ".c"); }
+static bool is_fmu(const char* path) {
+  return !cpl_is_system_path(path) && !cli_ends_with(path, ".c");
+}
 
 static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
   cpli_print_text(out, path, 0);

@@ -107,7 +107,6 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
 
 // Whether the name ends so (".c", ".yaml").
 bool cli_ends_with(const char* path, const char* ending);
-bool cli_is_system(const char* path);
 
 // --no-run (no_run.h), for verbs that need not run a model.
 #define CLI_NO_RUN(args_type)                                             \
@@ -139,13 +138,6 @@ typedef struct cli_isolation {
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
                     const cli_isolation* isolation, cpl_source** out);
 bool cli_isolates(const cli_isolation* isolation);
-
-// input_table.c
-// A table for --input: CSV, or MAT as results are written.
-cpl_status cli_read_table(cpl_context* ctx, const char* path, cpl_table** out);
-// The name of the variable that a column of such a table drives.
-cpl_status cli_variable_of_column(const cpl_source* source, const cpl_table* table, size_t column,
-                                  const char** out);
 
 // desktop.c
 bool cli_has_desktop(void);

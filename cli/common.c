@@ -209,12 +209,6 @@ bool cli_ends_with(const char* path, const char* ending) {
   return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-bool cli_is_system(const char* path) {
-  return cli_ends_with(path, ".yaml") || cli_ends_with(path, ".yml") ||
-         cli_ends_with(path, ".xml") || strcmp(path, "tlm.config") == 0 ||
-         cli_ends_with(path, "/tlm.config");
-}
-
 // Start values before the variables are known: the name ends at the first "=".
 static cpl_start* split_starts(const cli_list* set, char** texts) {
   size_t n = set != NULL ? set->n : 0, size = 1;
@@ -232,31 +226,6 @@ static cpl_start* split_starts(const cli_list* set, char** texts) {
   return starts;
 }
 
-static cpl_status open_model(cpl_context* ctx, cpl_open_def def, const cli_list* set,
-                             cpl_source** out) {
-  char* texts = NULL;
-  cpl_start* starts = split_starts(set, &texts);
-  def.starts = starts;
-  def.n_starts = set != NULL ? set->n : 0;
-  cpl_status st = starts != NULL && texts != NULL ? cpl_open(ctx, &def, out)
-                                                  : cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
-  free(starts);
-  free(texts);
-  return st;
-}
-
-static cpl_status open_system(cpl_context* ctx, const char* path, const char* call_log,
-                              const cli_isolation* isolation, double call_timeout,
-                              cpl_source** out) {
-  cpl_system_def* def = NULL;
-  cpl_status st = cpl_system_def_read(ctx, path, &def);
-  if (st >= 0 && cli_isolates(isolation)) st = cpl_system_def_isolate(def, true, call_timeout);
-  if (st >= 0 && call_log != NULL) st = cpl_system_def_call_log(def, call_log);
-  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
-  cpl_system_def_destroy(def);
-  return st;
-}
-
 bool cli_isolates(const cli_isolation* isolation) {
   return isolation != NULL && (isolation->on || !isnan(isolation->call_timeout));
 }
@@ -264,16 +233,23 @@ bool cli_isolates(const cli_isolation* isolation) {
 cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
                     const cli_isolation* isolation, cpl_source** out) {
   *out = NULL;
-  double limit = isolation != NULL && !isnan(isolation->call_timeout) ? isolation->call_timeout : 0;
-  if (limit < 0)
-    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g", limit);
-  if (cli_is_system(path)) return open_system(ctx, path, call_log, isolation, limit, out);
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
   def.call_log = call_log;
   def.isolate = cli_isolates(isolation);
-  def.call_timeout = limit;
-  return open_model(ctx, def, set, out);
+  if (def.isolate && !isnan(isolation->call_timeout)) def.call_timeout = isolation->call_timeout;
+  if (def.call_timeout < 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "--call-timeout must be positive, not %g",
+                    def.call_timeout);
+  char* texts = NULL;
+  cpl_start* starts = split_starts(set, &texts);
+  def.starts = starts;
+  def.n_starts = set != NULL ? set->n : 0;
+  cpl_status st = starts != NULL && texts != NULL ? cpl_open_any(ctx, &def, out)
+                                                  : cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
+  free(starts);
+  free(texts);
+  return st;
 }
 
 static const char* solver_at(const void* user, size_t i) {

@@ -419,10 +419,10 @@ static int run_info(void* user, int n_operands, char** operands) {
   cpl_source* src = NULL;
   const cpl_fmu* fmu = NULL;
   cpl_status st;
-  const bool apart = args->no_run && (cli_ends_with(path, ".c") || cli_is_system(path));
+  const bool apart = args->no_run && (cli_ends_with(path, ".c") || cpl_is_system_path(path));
   if (apart) {
     st = no_run_print(ctx, path, args->json, stdout);
-  } else if (cli_ends_with(path, ".c") || cli_is_system(path)) {
+  } else if (cli_ends_with(path, ".c") || cpl_is_system_path(path)) {
     st = cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();

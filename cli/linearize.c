@@ -28,12 +28,11 @@ typedef struct session {
   FILE* out;
   const char* path;
   cpl_source* source;
-  cpl_model* model;  // belongs to the stepper
-  cpl_stepper* stepper;
   cpl_start* starts;
   cpl_table* table;
-  cpl_input* inputs;
-  double start, at;
+  cpl_experiment* experiment;
+  cpl_model* model;  // belongs to the experiment
+  double at;
   cpl_linear* whole;
   cpl_linear** parts;
   const char** names;
@@ -42,49 +41,38 @@ typedef struct session {
 
 //------------------------------------ to the point ------------------------------------
 
-static double given(double value, double otherwise) { return isnan(value) ? otherwise : value; }
-
-static cpl_status choose_times(session* s) {
-  const cpl_default_experiment* e = &s->source->desc->experiment;
-  s->start = given(s->args->start_time, e->has_start ? e->start : 0);
-  s->at = given(s->args->at, s->start);
-  if (isfinite(s->at) && isfinite(s->start) && s->at >= s->start) return CPL_OK;
-  return cpl_fail(s->ctx, CPL_ERR_INPUT, "--at %g: lies before the start time %g", s->at, s->start);
+static cpl_status keep_model(void* user, cpl_model* model) {
+  ((session*)user)->model = model;
+  return CPL_OK;
 }
 
-static cpl_status make_stepper(session* s) {
+static cpl_status make_experiment(session* s) {
   const linearize_args* a = s->args;
-  const cpl_default_experiment* e = &s->source->desc->experiment;
-  const cpl_system_def* system = cpl_system_definition(s->source);
-  cpl_experiment_def said =
-      system != NULL ? cpl_system_def_experiment(system) : cpl_default_experiment_def();
-  cpl_solver_def def = cpl_default_solver_def();
-  const char* solver = a->solver != NULL ? a->solver : said.solver;
-  cpl_status known = solver != NULL ? cli_find_solver(s->ctx, s->path, solver, &def.kind) : CPL_OK;
-  if (known < 0) return known;
-  bool fixed = cpl_solver_is_fixed_step(def.kind);
-  double usual = s->at > s->start ? (s->at - s->start) / 500 : 1;
-  def.rtol = given(a->rtol, e->has_tolerance && e->tolerance > 0 ? e->tolerance : def.rtol);
-  def.atol = given(a->atol, given(said.atol, 0));
-  def.step = given(a->step, given(said.step, fixed ? usual : 0));
-  def.form = CPL_FORM_ODE;  // the linearised model has states only, no algebraic variables
-  const char* when = a->projection != NULL ? a->projection : said.projection;
-  if (when != NULL && !cpl_projection_by_name(when, &def.projection))
-    return cpl_fail(s->ctx, CPL_ERR_INPUT,
-                    "%s: there is no projection %s (auto, lazy, every, events, off)", s->path,
-                    when);
-  const char* linear = a->linear != NULL ? a->linear : said.linear;
-  if (linear != NULL && !cpl_linear_solver_by_name(linear, &def.linear))
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s: there is no linear solver %s (direct, gmres)",
-                    s->path, linear);
-  def.one_solver = true;  // the model must not be split
   if (!cpl_source_has_model(s->source)) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "%s: there is only %s in it, which has no states to linearise by", s->path,
                     cpli_source_steps(s->source));
   }
-  cpl_status st = cpl_source_make_model(s->source, s->source->desc->name, &s->model);
-  return st < 0 ? st : cpl_integrate(s->model, &def, &s->stepper);
+  const cpl_default_experiment* d = &s->source->desc->experiment;
+  cpl_experiment_def e = cpl_default_experiment_def();
+  e.start = isnan(a->start_time) ? (d->has_start ? d->start : 0) : a->start_time;
+  e.stop = s->at = isnan(a->at) ? e.start : a->at;
+  if (!isfinite(s->at) || !isfinite(e.start) || s->at < e.start)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--at %g: lies before the start time %g", s->at,
+                    e.start);
+  e.rtol = a->rtol, e.atol = a->atol, e.step = a->step;
+  e.solver = a->solver, e.linear = a->linear, e.projection = a->projection;
+  e.loops = "nested";
+  cpl_experiment_settings settings = cpl_default_experiment_settings();
+  settings.path = s->path, settings.source = s->source, settings.experiment = &e;
+  settings.as = CPL_AS_MODEL_EXCHANGE;
+  settings.form = CPL_FORM_ODE;  // the linearised model has states only, no algebraic variables
+  settings.one_solver = true;    // the model must not be split
+  settings.starts = s->starts, settings.n_starts = a->set.n;
+  settings.table = s->table, settings.table_name = a->input;
+  settings.on_model = keep_model, settings.user = s;
+  cpl_status st = cpl_experiment_create(s->ctx, &settings, &s->experiment);
+  return st < 0 ? st : cpl_experiment_prepare(s->experiment);
 }
 
 //------------------------------------ there ------------------------------------
@@ -138,39 +126,20 @@ static cpl_status linearize_there(void* user, double t, const cpl_value* values)
   return st >= 0 && s->args->models ? linearize_models(s) : st;
 }
 
-static cpl_status read_inputs(session* s) {
-  const char* path = s->args->input;
-  cpl_status st = path != NULL ? cli_read_table(s->ctx, path, &s->table) : CPL_OK;
-  if (st < 0 || path == NULL) return st;
-  s->inputs = calloc(s->table->n_columns + 1, sizeof *s->inputs);
-  if (s->inputs == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-  for (size_t i = 0; i < s->table->n_columns; i++) {
-    s->inputs[i] = (cpl_input){.table = s->table, .column = i};
-    st = cli_variable_of_column(s->source, s->table, i, &s->inputs[i].name);
-    if (st < 0) return cpl_fail_prefix(s->ctx, st, "%s", path);
-  }
-  return CPL_OK;
-}
-
 static cpl_status linearize(session* s) {
-  cpl_status st = cli_open(s->ctx, s->path, NULL, &s->args->set, &s->args->isolation, &s->source);
-  if (st >= 0) st = choose_times(s);
-  if (st >= 0) st = make_stepper(s);
-  if (st >= 0) st = read_inputs(s);
-  if (st >= 0) st = cli_read_starts(s->source, &s->args->set, &s->starts);
+  const linearize_args* a = s->args;
+  cpl_status st = cli_open(s->ctx, s->path, NULL, &a->set, &a->isolation, &s->source);
+  if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
+  if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
+  if (st >= 0) st = make_experiment(s);
   if (st < 0) return st;
-  cpl_run_def run = cpl_default_run_def();
-  run.start_time = s->start;
-  run.stop_time = s->at;
-  run.interval = s->at - s->start;
-  run.starts = s->starts;
-  run.n_starts = s->args->set.n;
-  run.inputs = s->inputs;
-  run.n_inputs = s->inputs != NULL ? s->table->n_columns : 0;
-  run.on_point = linearize_there;
-  run.user = s;
+  cpl_run_def* run = cpl_experiment_run_def(s->experiment);
+  run->interval = run->stop_time - run->start_time;
+  run->record = NULL, run->n_record = 0;
+  run->on_point = linearize_there;
+  run->user = s;
   cpl_run_stats stats;
-  st = cpl_run(s->stepper, &run, &stats);
+  st = cpl_run(cpl_experiment_stepper(s->experiment), run, &stats);
   if (st != CPL_TERMINATE || stats.reached >= s->at) return st < 0 ? st : CPL_OK;
   return cpl_fail(s->ctx, CPL_ERR_MODEL, "%s: the model ended the run at t=%.12g",
                   s->source->desc->name, stats.reached);
@@ -215,10 +184,9 @@ static int write_result(const session* s, linearize_writer* write) {
 
 static void release(session* s) {
   forget(s);
+  cpl_experiment_destroy(s->experiment);
   free(s->starts);
-  free(s->inputs);
   cpl_table_destroy(s->table);
-  cpl_stepper_destroy(s->stepper);
   cpl_source_destroy(s->source);
   cli_end_context(s->ctx);
 }

@@ -80,12 +80,13 @@ static void write_system(cpli_json* json, const cpl_system_def* def) {
 cpl_status no_run_print(cpl_context* ctx, const char* path, bool json, FILE* out) {
   cpl_system_def* def = NULL;
   const bool c = cli_ends_with(path, ".c");
-  cpl_status st = c                     ? compile(ctx, path)
-                  : cli_is_system(path) ? cpl_system_def_read(ctx, path, &def)
-                                        : cpl_fail(ctx, CPL_ERR_INPUT,
-                                                   "%s: --no-run: there is nothing to show of one "
-                                                   "FMU; couplet info reads its description",
-                                                   path);
+  cpl_status st = c ? compile(ctx, path)
+                  : cpl_is_system_path(path)
+                      ? cpl_system_def_read(ctx, path, &def)
+                      : cpl_fail(ctx, CPL_ERR_INPUT,
+                                 "%s: --no-run: there is nothing to show of one "
+                                 "FMU; couplet info reads its description",
+                                 path);
   if (st >= 0 && json) {
     cpli_json j;
     cpli_json_begin(&j, out);

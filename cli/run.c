@@ -55,7 +55,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
           : cpl_results_open(s->ctx, &def, columns, n, &s->results);
   s->refused = st < 0;
   if (st >= 0 && s->args->live)
-    st = run_live(s->ctx, s->source->desc->name, s->args->listen, &s->run, columns, n, &s->live);
+    st = run_live(s->ctx, s->source->desc->name, s->args->listen, s->run, columns, n, &s->live);
   return st;
 }
 
@@ -72,13 +72,14 @@ static cpl_status write_point(void* user, double t, const cpl_value* values) {
 static void simulate(void* user) {
   session* s = user;
   s->st = run_prepare(s);
-  s->run.on_columns = open_results;
-  s->run.on_point = write_point;
-  s->run.on_progress = show_progress;
-  s->run.on_step = show_step;
-  s->run.user = s;
   s->prepared = s->st >= 0;
-  if (s->prepared) s->st = cpl_run(s->stepper, &s->run, &s->stats);
+  if (!s->prepared) return;
+  s->run->on_columns = open_results;
+  s->run->on_point = write_point;
+  s->run->on_progress = show_progress;
+  s->run->on_step = show_step;
+  s->run->user = s;
+  s->st = cpl_run(s->stepper, s->run, &s->stats);
 }
 
 static void close_results(void* user) {
@@ -91,9 +92,9 @@ static void close_results(void* user) {
   if (s->st >= 0 && closed < 0) s->st = closed;
 }
 
-static void destroy_stepper(void* user) {
+static void destroy_experiment(void* user) {
   session* s = user;
-  cpl_stepper_destroy(s->stepper);
+  cpl_experiment_destroy(s->experiment);
 }
 
 static void destroy_source(void* user) {
@@ -122,8 +123,8 @@ static void view_results(void* user) {
                            .result = s->output,
                            .source = s->source,
                            .stepper = s->stepper,
-                           .solver = &s->solver,
-                           .run = &s->run,
+                           .solver = s->solver,
+                           .run = s->run,
                            .stats = &s->stats,
                            .times = &s->times,
                            .st = s->st};
@@ -152,7 +153,7 @@ static int report(session* s) {
 }
 
 static void release(session* s) {
-  guarded(s, destroy_stepper);
+  guarded(s, destroy_experiment);
   serving_end(&s->serving);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
@@ -161,9 +162,7 @@ static void release(session* s) {
   run_live_end(s->ctx);
   split_free(&s->split);
   run_solvers_free(&s->solvers);
-  free(s->record);
   free(s->starts);
-  free(s->inputs);
   cli_end_context(s->ctx);
 }
 

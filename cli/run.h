@@ -30,15 +30,13 @@ typedef struct session {
   const char* path;
   char output[4096];
   cpl_source* source;
-  cpl_stepper* stepper;
-  cpl_solver_def solver;
-  run_solvers solvers;            // of the command line
-  cpl_experiment_def experiment;  // of a system file
-  const char** record;            // of a system file
-  cpl_table* table;
+  run_solvers solvers;  // of the command line
+  cpl_table* table;     // of --input
   cpl_start* starts;
-  cpl_input* inputs;
-  cpl_run_def run;
+  cpl_experiment* experiment;
+  cpl_stepper* stepper;  // of the experiment, as the next two
+  const cpl_solver_def* solver;
+  cpl_run_def* run;
   cpl_run_stats stats;
   cpl_results* results;
   split split;            // results of a system, one file per model

@@ -26,7 +26,7 @@ void run_print_summary(const session* s) {
   const cpl_run_stats* r = &s->stats;
   long long events = (long long)run_events(s->stepper);
   cli_print_safe(out, s->source->desc->name);
-  fprintf(out, ": t = %g to %g in %.3g s, %lld point%s", s->run.start_time, r->reached, r->wall_s,
+  fprintf(out, ": t = %g to %g in %.3g s, %lld point%s", s->run->start_time, r->reached, r->wall_s,
           (long long)r->points, r->points == 1 ? "" : "s");
   if (events > 0) fprintf(out, ", %lld event%s", events, events == 1 ? "" : "s");
   long long switches = (long long)r->switches;
@@ -84,8 +84,8 @@ void run_print_stats(const session* s) {
   bool has_modes = parts_is(c, "independent") || !isnan(cpl_component_counter(c, "switches"));
   bool integrated = !isnan(cpl_component_counter(c, "rhs_evals"));
   if (integrated) {
-    fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver.kind),
-            s->solver.rtol);
+    fprintf(out, "  solver               %s, rtol %g\n", cpl_solver_name(s->solver->kind),
+            s->solver->rtol);
     if (v->groups > 1 && !has_modes)
       fprintf(out, "  groups               %d, each with a solver of its own\n", v->groups);
     fprintf(out, "  steps                %lld\n", (long long)v->steps);
@@ -93,7 +93,7 @@ void run_print_stats(const session* s) {
     fprintf(out, "  right-hand sides     %lld\n", (long long)v->rhs_evals);
     fprintf(out, "  Jacobians            %lld\n", (long long)v->jac_evals);
     fprintf(out, "  Newton iterations    %lld\n", (long long)v->newton_iters);
-    if (s->solver.linear == CPL_LINEAR_GMRES) {
+    if (s->solver->linear == CPL_LINEAR_GMRES) {
       fprintf(out, "  GMRES iterations     %lld\n", (long long)v->linear_iters);
       fprintf(out, "  Jacobian products    %lld\n", (long long)v->products);
     }
@@ -110,7 +110,7 @@ void run_print_stats(const session* s) {
       fprintf(out,
               "  projections          %lld (%s), the largest %.3g times the tolerance\n"
               "  largest residual     %.3g, before a projection\n",
-              (long long)v->projections, cpl_projection_name(cpl_projection_of(&s->solver)),
+              (long long)v->projections, cpl_projection_name(cpl_projection_of(s->solver)),
               v->largest_projection, v->largest_residual);
     if (has_modes) {
       fprintf(out, "  switches             %lld\n", (long long)r->switches);
@@ -170,7 +170,7 @@ static void print_counts(cpli_json* json, const session* s) {
   } else {
     cpli_json_text(json, "result", s->output);
   }
-  cpli_json_real(json, "start_time", s->run.start_time);
+  cpli_json_real(json, "start_time", s->run->start_time);
   cpli_json_real(json, "reached", r->reached);
   cpli_json_integer(json, "kept_points", s->kept.rows);
   if (s->kept.rows > 0) cpli_json_real(json, "kept_until", s->kept.last_time);

@@ -39,12 +39,3 @@ void run_solvers_free(run_solvers* s) {
   for (int32_t i = 0; i < s->n; i++) free((char*)s->models[i].model);
   free(s->models);
 }
-
-cpl_status run_solvers_check(cpl_context* ctx, const char* path, const run_solvers* s,
-                             const cpl_source* source) {
-  if (s->n == 0 || cpl_system_line_count(source) > 0) return CPL_OK;
-  return cpl_fail(ctx, CPL_ERR_INPUT,
-                  "%s: --solver %s=%s: only models of systems with tlm lines have solvers of their "
-                  "own",
-                  path, s->models[0].model, cpl_solver_name(s->models[0].kind));
-}

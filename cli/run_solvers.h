@@ -16,7 +16,3 @@ typedef struct run_solvers {
 // The items are NAME or MODEL=NAME. *out is freed by the caller, also after a failure.
 cpl_status run_solvers_read(cpl_context* ctx, const cli_list* items, run_solvers* out);
 void run_solvers_free(run_solvers* s);
-
-// A failure where single models are named and cannot have solvers of their own.
-cpl_status run_solvers_check(cpl_context* ctx, const char* path, const run_solvers* s,
-                             const cpl_source* source);

@@ -107,8 +107,9 @@ static cpl_status print_json(FILE* out, cpl_context* ctx, cpl_source* source) {
 static int inspect(const char* path, const tlm_args* a) {
   cpl_context* ctx = cli_context(NULL);
   cpl_source* source = NULL;
-  cpl_status st = cli_is_system(path) ? cpl_system_open(ctx, path, &source)
-                                      : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no system", path);
+  cpl_status st = cpl_is_system_path(path)
+                      ? cpl_system_open(ctx, path, &source)
+                      : cpl_fail(ctx, CPL_ERR_INPUT, "%s: this is no system", path);
   if (st >= 0 && cpl_system_line_count(source) == 0)
     st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", path);
   bool fine = st >= 0;

@@ -32,7 +32,7 @@ static cpl_status open_system(joining* g) {
   if (path[0] == '\0')
     return cpl_fail(g->ctx, CPL_ERR_INPUT, "%s names no system file: give it as FILE",
                     g->args->key_file);
-  cpl_status st = cli_is_system(path)
+  cpl_status st = cpl_is_system_path(path)
                       ? cpl_system_open(g->ctx, path, &g->source)
                       : cpl_fail(g->ctx, CPL_ERR_INPUT, "%s: this is no system", path);
   if (st >= 0 && cpl_system_line_count(g->source) == 0)

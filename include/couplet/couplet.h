@@ -23,6 +23,7 @@
 #include "couplet/base.h"
 #include "couplet/component.h"
 #include "couplet/csource.h"
+#include "couplet/experiment.h"
 #include "couplet/export.h"
 #include "couplet/fmi.h"
 #include "couplet/graph.h"

@@ -52,16 +52,17 @@ typedef struct cpl_experiment_settings {
   size_t n_starts;
   const char* const* record;  ///< names or patterns; none: those of the file, or outputs and states
   size_t n_record;
-  const cpl_table* table;  ///< its columns drive the inputs of their names. Nullable
-  const char* table_name;  ///< of the table, in messages. Nullable
-  bool ignore_extra;       ///< columns that match no variable are no error
-  const cpl_input* inputs; ///< further inputs
+  const cpl_table* table;   ///< its columns drive the inputs of their names. Nullable
+  const char* table_name;   ///< of the table, in messages. Nullable
+  bool ignore_extra;        ///< columns that match no variable are no error
+  const cpl_input* inputs;  ///< further inputs
   size_t n_inputs;
   bool one_solver;      ///< also for independent subsystems
   bool timing;          ///< measure the time spent in models
   bool isolate;         ///< when the file is opened: models run in processes of their own
-  double call_timeout;  ///< [s]; when the file is opened: isolates; with `processes`: of a step; 0: none
-  const char* call_log; ///< when the file is opened. Nullable
+  double call_timeout;  ///< [s]; when the file is opened: isolates; with `processes`: of a step; 0:
+                        ///< none
+  const char* call_log;  ///< when the file is opened. Nullable
   // systems with delay lines
   bool processes;                  ///< every component in a process of its own
   int32_t threads;                 ///< 0: one per processor, where that makes the run faster

@@ -57,9 +57,9 @@ static void times_that_cannot_be(void** state) {
               "decay: the run goes from 0 to -1: the stop time must not lie before the start "
               "time",
               "run", "decay.c", "--stop-time", "-1");
-  CHECK_FAILS(2, "--interval must be positive, not 0", "run", "decay.c", "--interval", "0");
-  CHECK_FAILS(2, "--interval must be positive, not -1", "run", "decay.c", "--interval", "-1");
-  CHECK_FAILS(2, "--step must be positive, not -0.1", "run", "decay.c", "--step", "-0.1");
+  CHECK_FAILS(2, "interval must be positive, not 0", "run", "decay.c", "--interval", "0");
+  CHECK_FAILS(2, "interval must be positive, not -1", "run", "decay.c", "--interval", "-1");
+  CHECK_FAILS(2, "step must be positive, not -0.1", "run", "decay.c", "--step", "-0.1");
   CHECK_FAILS_WITH(2, "decay: 1 s in steps of 1e-14 s are too many steps for a run", "run",
                    "decay.c", "--interval", "1e-14");
 }
@@ -124,7 +124,7 @@ static void kinds(void** state) {
   CHECK_CODE(0, "run", "decay.c", "--as", "cs", "--step", "0.25", "--stop", "1");
   CHECK_CONTAINS(printed, ", 5 points");
   CHECK_FAILS(2,
-              "probe.fmu: --solver rk4: a co-simulation FMU brings its own solver (--as me takes "
+              "probe.fmu: solver rk4: a co-simulation FMU brings its own solver (--as me takes "
               "the model exchange side, if there is one)",
               "run", "probe.fmu", "--as", "cs", "--solver", "rk4");
 }

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Opens a file by its name: a model, or a system, which is built.
+#include "base/base.h"
+#include "couplet/experiment.h"
+
+static bool ends_with(const char* path, const char* ending) {
+  const size_t n = strlen(path), m = strlen(ending);
+  return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+bool cpl_is_system_path(const char* path) {
+  return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".xml") ||
+         strcmp(path, "tlm.config") == 0 || ends_with(path, "/tlm.config");
+}
+
+static cpl_status open_system(cpl_context* ctx, const cpl_open_def* open, cpl_source** out) {
+  cpl_system_def* def = NULL;
+  cpl_status st = cpl_system_def_read(ctx, open->path, &def);
+  if (st >= 0 && open->isolate) st = cpl_system_def_isolate(def, true, open->call_timeout);
+  if (st >= 0 && open->call_log != NULL) st = cpl_system_def_call_log(def, open->call_log);
+  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
+  cpl_system_def_destroy(def);
+  return st;
+}
+
+cpl_status cpl_open_any(cpl_context* ctx, const cpl_open_def* given, cpl_source** out) {
+  *out = NULL;
+  cpl_open_def def = cpl_default_open_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_open_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  if (def.path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "there is no file to open");
+  if (!(def.call_timeout >= 0))
+    return cpl_fail(ctx, CPL_ERR_INPUT, "the call timeout must be positive, not %g",
+                    def.call_timeout);
+  return cpl_is_system_path(def.path) ? open_system(ctx, &def, out) : cpl_open(ctx, &def, out);
+}
