@@ -24,13 +24,15 @@ extern "C" {
 CPL_API cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out);
 
 /// A model whose definition is part of the calling program. `version` is that of the header which
-/// the program was compiled with: CPL_MODEL_VERSION.
-/// Borrowed: def for the life of *out.
+/// the program was compiled with: CPL_MODEL_VERSION. `user` is passed to the functions of the model
+/// as cpl_values.user.
+/// Borrowed: def and user for the life of *out.
+/// Nullable: user
 CPL_API cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version,
-                                        cpl_source** out);
+                                        void* user, cpl_source** out);
 static inline cpl_status cpl_c_define(cpl_context* ctx, const cpl_model_def* def,
                                       cpl_source** out) {
-  return cpl_c_define_version(ctx, def, CPL_MODEL_VERSION, out);
+  return cpl_c_define_version(ctx, def, CPL_MODEL_VERSION, NULL, out);
 }
 
 #ifdef __cplusplus

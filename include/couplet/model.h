@@ -91,6 +91,7 @@ typedef struct cpl_values {
   void* memory;          ///< def.memory_size bytes, zeroed at the start
   const cpl_model_host* host;
   const double* z;  ///< algebraic variables; while `initialize` runs: start values
+  void* user;       ///< of models that are part of a program (cpl_c_define_version()), else NULL
 } cpl_values;
 
 /// What an event handler may change.

@@ -30,7 +30,8 @@ static cpl_values values_of(const cpli_c_instance* in) {
                       .s = (const char* const*)in->text,
                       .memory = in->memory,
                       .host = &in->host,
-                      .z = in->v + at->a};
+                      .z = in->v + at->a,
+                      .user = in->cm->host.user};
 }
 
 static void run_derivatives(void* user) {

@@ -29,6 +29,7 @@ typedef struct cpli_cmodel_host {
   cpl_status (*in_child)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
                          size_t size);
   double call_timeout;  // limit of a call in the other process [s]; 0: none
+  void* user;           // cpl_values.user
 } cpli_cmodel_host;
 
 typedef struct cpli_cmodel {

@@ -135,12 +135,12 @@ cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_
       out);
 }
 
-cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version,
+cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version, void* user,
                                 cpl_source** out) {
   csource* src = NULL;
   *out = NULL;
   cpl_status st = check_version(ctx, "cpl_c_define", version);
   if (st >= 0) st = source_create(ctx, def->name != NULL ? def->name : "", &src);
-  if (st >= 0) st = describe(src, def, (cpli_cmodel_host){0});
+  if (st >= 0) st = describe(src, def, (cpli_cmodel_host){.user = user});
   return finish(src, st, out);
 }

@@ -162,7 +162,7 @@ static void earlier_definitions_are_accepted(void** state) {
 static void foreign_models_are_refused(void** state) {
   cpl_context* ctx = *state;
   cpl_source* source = NULL;
-  CHECK_INT(cpl_c_define_version(ctx, &constant_def, CPL_MODEL_VERSION + 1, &source),
+  CHECK_INT(cpl_c_define_version(ctx, &constant_def, CPL_MODEL_VERSION + 1, NULL, &source),
             CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "couplet/model.h of version 2");
   FILE* f = fopen("foreign.c", "w");

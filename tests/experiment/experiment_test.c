@@ -129,6 +129,27 @@ static void inputs_as_functions(void** state) {
   end(&f);
 }
 
+// One definition, and a number of the program for each of two sources.
+static int times_user(const cpl_values* v, double* dx) {
+  dx[0] = *(const double*)v->user * v->x[0];
+  return CPL_MODEL_OK;
+}
+
+static void data_of_the_program(void** state) {
+  cpl_model_def growth = leak;
+  growth.derivatives = times_user;
+  double rates[] = {0.5, -0.125};
+  for (int i = 0; i < 2; i++) {
+    fixture f;
+    begin(&f, *state);
+    cpl_source_destroy(f.source);
+    CHECK_OK(f.ctx, cpl_c_define_version(f.ctx, &growth, CPL_MODEL_VERSION, &rates[i], &f.source));
+    f.settings.source = f.source;
+    CHECK_NEAR(run(&f), 3 * exp(4 * rates[i]), 5e-6);
+    end(&f);
+  }
+}
+
 static void inputs_from_tables(void** state) {
   fixture f;
   cpl_table* table = NULL;
@@ -202,6 +223,7 @@ int main(void) {
       cmocka_unit_test(settings_come_first),
       cmocka_unit_test(as_a_stepper),
       cmocka_unit_test(inputs_as_functions),
+      cmocka_unit_test(data_of_the_program),
       cmocka_unit_test(inputs_from_tables),
       cmocka_unit_test(refused),
       cmocka_unit_test(any_file),
