@@ -80,7 +80,7 @@ static void note_inputs(cpli_master* m, const cpli_master_part* p) {
 
 static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
-    cpli_link_jump(m, &m->links[i], m->t);
+    cpli_link_renew(m, &m->links[i], m->t, false);
   note_inputs(m, p);
   cpl_status st = cpli_master_inputs(m, p, p->t);
   p->pending = p->given = false;
@@ -92,6 +92,7 @@ static cpl_status update_part(cpli_master* m, cpli_master_part* p) {
     st = cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "the event at t=%.12g", p->t);
   if (st < 0) return st;
   p->pending = p->result.end == CPL_STEP_EVENT;
+  p->kinks = p->kinks || p->pending;
   m->ended = m->ended || p->result.end == CPL_STEP_TERMINATE;
   return CPL_OK;
 }
@@ -164,7 +165,10 @@ static void note_done(cpli_master* m, const cpli_step_plan* plan, const cpli_ste
 
 static cpl_status follow(cpli_master* m, const cpli_step_plan* plan, int32_t at) {
   const cpli_step_op* op = &plan->ops[at];
-  if (op->kind == CPLI_OP_STEP) return update_part(m, &m->parts[op->part]);
+  if (op->kind == CPLI_OP_STEP) {
+    m->parts[op->part].kinks = true;
+    return update_part(m, &m->parts[op->part]);
+  }
   cpl_status st = cpli_master_walk(m, plan, at, at + 1, m->t);
   bool loop = op->kind == CPLI_OP_LOOP;
   if (!loop) note_done(m, plan, op, false);
@@ -200,13 +204,17 @@ static void show_left_side(cpli_master* m) {
   }
 }
 
-static cpl_status begin(cpli_master* m) {
+static void begin(cpli_master* m) {
   m->margin_t = NAN;  // conditions may have changed sides from here on
   m->kink = NAN;      // the kinks of a table are known up to its next jump only
   m->n_events++;
+  for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_master_part* p = &m->parts[i];
+    p->kinks = p->pending;
+    p->pending = p->pending || !m->pending;  // an event from outside: for all that can have one
+    note_inputs(m, p);
+  }
   show_left_side(m);
-  for (int32_t i = 0; i < m->n_parts; i++) note_inputs(m, &m->parts[i]);
-  return cpli_master_sample(m, m->t, true);
 }
 
 // Inputs from outside are an event for their part. A surrounding master sets them in every round:
@@ -219,6 +227,7 @@ static cpl_status process_given(const cpli_master* m, cpli_master_part* p) {
   if (m->rounds > 0 && p->s->ops->wants_update != NULL)
     st = p->s->ops->wants_update(p->s, &wanted, &margin);
   p->pending = p->pending || wanted;
+  p->kinks = p->kinks || wanted;
   p->given = false;
   return st == CPL_RETRY ? cpl_fail_prefix(p->s->base.ctx, CPL_ERR_MODEL, "inputs") : st;
 }
@@ -284,17 +293,43 @@ static void warn_late(cpli_master* m) {
   }
 }
 
-// The values after an event, from which the next step begins. A loop that is solved once more gives
+// Whether inputs of a part have a jump or a kink that its outputs have as well. Inputs of a part
+// that was updated are those of its last update.
+static bool passes_kink(const cpli_master* m, const cpli_master_part* p) {
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
+    const cpli_master_link* l = &m->links[i];
+    if (has_changed(m, l) || (l->feeds && m->parts[m->outs[l->out].part].kinks)) return true;
+  }
+  return false;
+}
+
+// In the order of the data flow; only loops need more than one pass.
+static void propagate_kinks(cpli_master* m) {
+  const cpli_step_plan* plan = &m->plans[CPLI_PLAN_EVENT];
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int32_t i = 0; i < plan->n_ops; i++) {
+      cpli_master_part* p = &m->parts[plan->ops[i].part];
+      if (plan->ops[i].kind != CPLI_OP_STEP || p->kinks || !passes_kink(m, p)) continue;
+      p->kinks = changed = true;
+    }
+  }
+}
+
+// The values after an event, from which the next step begins. Values that the event did not affect
+// are extrapolated from before it: otherwise they would be constant over the next step, and a
+// condition over them could change back, without end. A loop that is solved once more gives
 // values that differ by rounding: the part goes on from those of its last update. Otherwise an
 // indicator that just changed its sign could change back, and the model would count an event twice.
 static cpl_status begin_anew(cpli_master* m) {
   cpl_status st = CPL_OK;
+  propagate_kinks(m);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = cpli_master_get_slopes(m, i);
   for (int32_t i = 0; i < m->n_links; i++) {
     cpli_master_link* l = &m->links[i];
     if (l->discrete) continue;
     bool jumped = cpli_link_jumped(l, cpli_link_value(m, l), l->seen);
-    cpli_link_jump(m, l, m->t);
+    cpli_link_renew(m, l, m->t, m->parts[m->outs[l->out].part].kinks);
     if (!jumped) l->past[0] = l->next = l->seen;
   }
   return st;
@@ -320,8 +355,7 @@ static cpl_status iterate(cpli_master* m, bool once) {
 }
 
 cpl_status cpli_master_update(cpli_master* m, bool once) {
-  cpl_status st = m->rounds == 0 ? begin(m) : CPL_OK;
-  if (st < 0) return st;
+  if (m->rounds == 0) begin(m);
   return iterate(m, once);
 }
 

@@ -212,9 +212,6 @@ static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_re
   cpl_status st = CPL_OK;
   (void)t_limit;
   bool updated = m->pending || t_end <= m->t;
-  if (t_end <= m->t && !m->pending) {  // an event from outside: for all parts that can have one
-    for (int32_t i = 0; i < m->n_parts; i++) m->parts[i].pending = true;
-  }
   if (m->touched) st = cpli_master_settle(m);
   if (st >= 0 && updated && !m->ended) st = cpli_master_update(m, t_end <= m->t);
   while (st >= 0 && m->t < t_end && !m->ended && !m->pending) {

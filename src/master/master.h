@@ -91,6 +91,7 @@ typedef struct cpli_master_part {
   bool stays;               // it stopped where all others are stepped to now
   double accepted;          // the farthest point it reached in this step without refusing
   bool given;               // an input from outside since the last update
+  bool kinks;               // in an event: its outputs may have a jump or a kink
   int64_t touched;          // in an event: cpli_master.changes when it was set or updated last
   // number of steps and updates; a clock that ticked shows it until the next one
   uint32_t calls;
@@ -287,6 +288,9 @@ void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t*
 bool cpli_link_jumped(const cpli_master_link* l, double now, double then);
 /// Discards the values of a link before t.
 void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t);
+/// Stores the value of a link in an event at t. Earlier values are discarded if it jumped, or if it
+/// has a kink.
+void cpli_link_renew(const cpli_master* m, cpli_master_link* l, double t, bool kink);
 /// Reads the derivatives of the outs of a part that gives them.
 cpl_status cpli_master_get_slopes(cpli_master* m, int32_t part);
 /// Stores the values and derivatives of links at t; `jump`: discards earlier ones.

@@ -156,12 +156,12 @@ int32_t cpli_link_order(const cpli_master* m, const cpli_master_link* l) {
 
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
-  bool exact = t_end > t;  // a step of size zero has no use for slopes
+  bool exact = t_end > t;  // a step of size zero needs only the value
   // after an event the first guess of a loop is constant, and what it changes is rounding
   if (known && m->iterates && l->n_past == 1 && isnan(l->past_slope[0]) &&
       !cpli_link_jumped(l, l->next, l->past[0]))
     known = false;
-  nodes p = {.max = exact ? max_nodes(m, l) : known ? 1 : m->parts[l->part].order + 1};
+  nodes p = {.max = exact ? max_nodes(m, l) : 1};
   // The value at the end and the one at the beginning come first, so that inputs are continuous.
   // In loops the slope at the end would be one more unknown.
   bool both_ends = exact && p.max == 4 && m->end_slopes;
@@ -169,7 +169,7 @@ cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, doubl
   for (int32_t i = 0; i < l->n_past; i++) {
     // a slope over a much shorter interval than the step is noise
     bool second = p.n > 0 && p.t[0] == p.t[p.n - 1];
-    if (second && p.t[0] - l->past_t[i] < 0.1 * (t_end - t)) break;
+    if (second && p.t[0] - l->past_t[i] < 0.1 * (t_end - t)) continue;
     add_node(&p, l->past_t[i], l->past[i], exact ? l->past_slope[i] : NAN);
   }
   if (p.n == 0) add_node(&p, t, cpli_link_value(m, l), NAN);
@@ -326,6 +326,14 @@ void cpli_link_jump(const cpli_master* m, cpli_master_link* l, double t) {
   if (l->discrete) return;
   l->n_past = 0;
   sample(m, l, t);
+}
+
+// A source that does not stand at t has given its value before.
+void cpli_link_renew(const cpli_master* m, cpli_master_link* l, double t, bool kink) {
+  if (l->discrete) return;
+  if (kink || l->n_past == 0 || cpli_link_jumped(l, cpli_link_value(m, l), l->past[0]))
+    cpli_link_jump(m, l, t);
+  else if (l->past_t[0] == t) sample(m, l, t);
 }
 
 cpl_status cpli_master_get_slopes(cpli_master* m, int32_t part) {
