@@ -99,7 +99,7 @@ static char* compose(cpl_context* ctx, char small[CPLI_ERROR_SIZE], const char* 
   vsnprintf(out + at, size - at, fmt, again);
   va_end(again);
   at += strlen(out + at);
-  if (after != NULL) snprintf(out + at, size - at, ": %s", after);
+  if (after != NULL && after[0] != '\0') snprintf(out + at, size - at, ": %s", after);
   return out;
 }
 

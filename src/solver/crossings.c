@@ -173,6 +173,8 @@ static cpl_status consistent_point(void* user, double h, double* z) {
   double* x = a->s->crossings->x;
   cpl_status st = cpli_solution_at(a->s, a->from + h, x);
   if (st == CPL_OK) st = cpli_dae_solve(a->s, a->from + h, x);
+  if (st == CPL_RETRY)
+    cpl_fail(a->s->base.base.ctx, st, "no algebraic variables are consistent with the states");
   return st == CPL_OK ? cpli_indicators(a->s, a->from + h, x, z) : st;
 }
 

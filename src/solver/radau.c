@@ -566,23 +566,33 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   return CPL_OK;
 }
 
-// The stages of a step that starts without a guess.
-static cpl_status solve_anew(radau* s, double h) {
+// The stages of the last step with another length, from its polynomial or without a guess.
+static cpl_status solve_again(radau* s, double h, bool from_last) {
+  double ratio = h / (s->t1 - s->t0);
   if (!factorise(s, h)) return CPL_RETRY;
   predict(s, false, h);
+  for (size_t i = 0; i < s->ode.n && from_last; i++) {
+    for (int k = 0; k < 3; k++)
+      s->z[k][i] = s->x1[i] - s->x0[i] + collocation(s, i, c[k] * ratio - 1);
+  }
   return solve_stages(s, h);
 }
 
-// The size of the next step is based on the whole step. Without the initial guess of the whole
-// step, an old Jacobian may not suffice.
+// The size of the next step is based on the whole step. An old Jacobian may not suffice, and where
+// derivatives jump, neither may the guess.
 static cpl_status again(cpli_solver* base, double h, double* x) {
   radau* s = (radau*)base;
-  cpl_status st = solve_anew(s, h);
+  s->refused = false;
+  cpl_status st = solve_again(s, h, true);
   if (st == CPL_RETRY && !s->jac_fresh) {
     st = evaluate_jacobian(s);
-    if (st == CPL_OK) st = solve_anew(s, h);
+    if (st == CPL_OK) st = solve_again(s, h, true);
     s->jac_fresh = false;  // the next step starts elsewhere
   }
+  if (st == CPL_RETRY) st = solve_again(s, h, false);
+  if (st == CPL_RETRY && !s->refused)
+    return cpl_fail(base->ctx, CPL_RETRY, "Newton's iteration does not converge in a step of %.3g",
+                    h);
   if (st == CPL_OK) st = finish(s, s->t0 + h);
   if (st != CPL_OK) return st;
   s->dense = NOT_LOOKED;

@@ -20,6 +20,8 @@ static void texts_are_whole(void** state) {
   (void)state;
   CHECK_INT(cpl_context_last_error(ctx)->status, CPL_OK);
   CHECK_STR(cpl_context_error(ctx), "");
+  cpl_fail_prefix(ctx, CPL_ERR_MODEL, "outputs");  // without a reason
+  CHECK_STR(cpl_context_error(ctx), "outputs");
   CHECK_INT(cpl_fail_in(ctx, CPL_ERR_MODEL, "pump", "flow", 2.5, "%s", long_word('a')),
             CPL_ERR_MODEL);
   CHECK_INT(cpl_fail_prefix(ctx, CPL_ERR_SOLVER, "%s", long_word('b')), CPL_ERR_SOLVER);

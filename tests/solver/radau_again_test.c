@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Radau repeats a step with another length to locate an event. A Jacobian that served the whole
-// step, which began with a good guess, may be too old for that.
+// step, which began with a good guess, may be too old for that, and without a guess the iteration
+// may not converge.
 #include "testing.h"
 
 // A ball that bounces drives a fast lag through a curve that bends sharply where it turns.
@@ -85,7 +86,67 @@ static void an_old_jacobian_is_renewed(void** state) {
   }
 }
 
+//------------------------------------ a jump at the event ------------------------------------
+
+// v' = -a cos(0.3 t) stops a clock y' = 1 and lets it run backwards where v changes its sign: there
+// is an event, but the derivative jumps without it.
+static const cpl_declaration stop_states[] = {
+    {"v", .start = 1, .output = true}, {"y", .output = true}, {0}};
+static double deceleration;
+
+static int stop_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = -deceleration * cos(0.3 * v->t);
+  dx[1] = v->x[0] > 0 ? 1 : -1;
+  return CPL_MODEL_OK;
+}
+
+static int stop_indicators(const cpl_values* v, double* z) {
+  z[0] = v->x[0];
+  return CPL_MODEL_OK;
+}
+
+static const cpl_model_def stop = {.name = "stop",
+                                   .states = stop_states,
+                                   .n_indicators = 1,
+                                   .derivatives = stop_derivatives,
+                                   .indicators = stop_indicators};
+
+static cpl_status keep_both(void* user, double t, const cpl_value* values) {
+  double* last = user;
+  (void)t;
+  last[0] = values[0].real, last[1] = values[1].real;
+  return CPL_OK;
+}
+
+// Newton's iteration without a guess sees the jump only after its first correction.
+static void derivatives_may_jump_at_the_event(void** state) {
+  cpl_context* ctx = *state;
+  for (int i = 0; i < 1500; i++) {
+    cpl_source* source = NULL;
+    cpl_model* model = NULL;
+    cpl_stepper* stepper = NULL;
+    double last[2] = {0};
+    deceleration = 0.35 + 0.0011 * i;
+    double when = asin(0.3 / deceleration) / 0.3;
+    cpl_solver_def solver = cpl_default_solver_def();
+    solver.kind = CPL_SOLVER_RADAU;
+    solver.rtol = solver.atol = 1e-7;
+    cpl_run_def run = cpl_default_run_def();
+    run.stop_time = run.interval = 4.5;
+    run.on_point = keep_both, run.user = last;
+    CHECK_OK(ctx, cpl_c_define(ctx, &stop, &source));
+    CHECK_OK(ctx, source->ops->make_model(source, "stop", &model));
+    CHECK_OK(ctx, cpl_integrate(model, &solver, &stepper));
+    CHECK_OK(ctx, cpl_run(stepper, &run, NULL));
+    CHECK_NEAR(last[0], 1 - deceleration * sin(0.3 * 4.5) / 0.3, 1e-5);
+    CHECK_NEAR(last[1], 2 * when - 4.5, 1e-4);
+    stepper->base.ops->destroy(&stepper->base);
+    source->ops->destroy(source);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(an_old_jacobian_is_renewed)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(an_old_jacobian_is_renewed),
+                                     cmocka_unit_test(derivatives_may_jump_at_the_event)};
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
