@@ -71,7 +71,6 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   m->trace = k->trace;
   m->running = k->running, m->ended = k->ended, m->pending = k->pending, m->touched = k->touched;
   memcpy(m->links, k->links, (size_t)m->n_links * sizeof *k->links);
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = k->outs[i].real;
     m->outs[i].slope = k->outs[i].slope;
