@@ -162,7 +162,7 @@ static cpl_status add_links(cpli_master* m, link_def* link_defs, int32_t n) {
                            .parameter = v->causality == CPL_CAUSALITY_PARAMETER,
                            .fixed = v->causality == CPL_CAUSALITY_PARAMETER &&
                                     v->variability < CPL_VARIABILITY_TUNABLE,
-                           .fresh = true,
+                           .sent = {.fresh = true},
                            .factor = w->factor != 0 ? w->factor : 1,
                            .offset = w->offset,
                            .nominal = v->nominal > 0 ? v->nominal : 1};

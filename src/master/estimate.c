@@ -41,7 +41,7 @@ void cpli_master_keep(cpli_master* m) {
 cpl_status cpli_master_return(cpli_master* m, const cpli_moment* begin) {
   cpl_status st = CPL_OK;
   memcpy(m->links, m->kept_links, (size_t)m->n_links * sizeof *m->links);
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].saved_version = m->links[i].version;
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].saved = m->links[i].sent;
   for (int32_t i = 0; i < m->n_outs; i++) {
     m->outs[i].real = m->kept_outs[i].real;
     m->outs[i].integer = m->kept_outs[i].integer;

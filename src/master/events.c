@@ -20,7 +20,7 @@ static cpl_status walk_all(cpli_master* m, cpli_step_plan_kind kind) {
 }
 
 cpl_status cpli_master_propagate(cpli_master* m) {
-  for (int32_t i = 0; i < m->n_links; i++) m->links[i].fresh = true;
+  for (int32_t i = 0; i < m->n_links; i++) m->links[i].sent.fresh = true;
   return walk_all(m, CPLI_PLAN_INITIAL);
 }
 

@@ -32,29 +32,33 @@ typedef struct cpli_out {
   size_t size, cap;
 } cpli_out;
 
+// What a discrete input was set to last.
+typedef struct cpli_sent {
+  double value;
+  uint32_t version;  // of the bytes, or of the tick
+  bool fresh;        // it must be set even if it appears unchanged
+} cpli_sent;
+
 // An input and its source.
 typedef struct cpli_master_link {
   int32_t out;
   int32_t part, var;
   uint32_t ref;
   uint8_t type;
-  bool discrete;           // set only when it changes
-  bool parameter;          // of its part: all outputs may depend on it
-  bool fixed;              // a parameter that can be set before the start only
-  bool feeds;              // a used output depends on it directly
-  bool assumed;            // it feeds only because the part declares no dependencies
-  bool with_step;          // its value at the end of a step is known before its part takes the step
-  bool delayed;            // cut from a loop: it is extrapolated from the previous steps
-  bool guessed;            // its value at the end of the step is the unknown of a loop
-  bool fresh;              // must be set even if it appears unchanged
-  uint32_t version;        // of the bytes, or of the tick, that were sent last,
-  uint32_t saved_version;  // and at the snapshot of its part
+  bool discrete;          // set only when it changes
+  bool parameter;         // of its part: all outputs may depend on it
+  bool fixed;             // a parameter that can be set before the start only
+  bool feeds;             // a used output depends on it directly
+  bool assumed;           // it feeds only because the part declares no dependencies
+  bool with_step;         // its value at the end of a step is known before its part takes the step
+  bool delayed;           // cut from a loop: it is extrapolated from the previous steps
+  bool guessed;           // its value at the end of the step is the unknown of a loop
+  cpli_sent sent, saved;  // now, and at the snapshot of its part
   double factor, offset;
   double nominal;
   double next;            // at the end of the step
   double seen;            // in an event: its value in the last update of its part,
   uint32_t seen_version;  // and the version of its bytes or tick
-  double sent;            // the last value set (constant inputs)
   double noise;           // a residual of its loop that could not be reduced
   double past_t[CPLI_SAMPLES], past[CPLI_SAMPLES];  // values of communication points, newest first
   double past_slope[CPLI_SAMPLES];                  // and their derivatives; NAN: not known

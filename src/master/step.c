@@ -276,7 +276,7 @@ static cpl_status save_part(cpli_master* m, cpli_master_part* p) {
   cpl_status st = c->ops->save(c, &p->saved);
   p->saved_t = p->own_t;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
-    m->links[i].saved_version = m->links[i].version;
+    m->links[i].saved = m->links[i].sent;
   if (st >= 0 || st == CPL_ERR_NOMEM || m->iterates || m->def.tolerance > 0) return st;
   p->can_restore = false;
   cpl_log(c->ctx, CPL_LOG_WARNING, m->base.base.name,
@@ -298,10 +298,8 @@ cpl_status cpli_master_rewind(cpli_master* m, cpli_master_part* p) {
   p->stepped = false;
   p->own_t = p->saved_t;
   p->n_rollbacks++;
-  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++) {
-    m->links[i].fresh = true;
-    m->links[i].version = m->links[i].saved_version;  // a tick of this step is handed over again
-  }
+  for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
+    m->links[i].sent = m->links[i].saved;
   return p->s->base.ops->restore(&p->s->base, &p->saved);
 }
 

@@ -199,9 +199,9 @@ static int64_t as_integer(const cpli_master* m, const cpli_master_link* l) {
 
 static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
-  if (o->version == l->version && !l->fresh) return CPL_OK;
-  l->fresh = false;
-  l->version = o->version;
+  if (o->version == l->sent.version && !l->sent.fresh) return CPL_OK;
+  l->sent.fresh = false;
+  l->sent.version = o->version;
   const char* text = o->bytes != NULL ? o->bytes : "";
   if (l->type == CPL_STRING) return c->ops->set_string(c, &l->ref, 1, &text);
   cpl_binary binary = {(const uint8_t*)text, o->size};
@@ -212,8 +212,8 @@ static cpl_status set_bytes(cpli_master* m, cpl_component* c, cpli_master_link* 
 static cpl_status set_clock(cpli_master* m, cpl_component* c, cpli_master_link* l) {
   const cpli_out* o = &m->outs[l->out];
   int64_t tick = 1;
-  if (o->integer == 0 || o->version == l->version) return CPL_OK;
-  l->version = o->version;
+  if (o->integer == 0 || o->version == l->sent.version) return CPL_OK;
+  l->sent.version = o->version;
   return c->ops->set_integer(c, CPL_CLOCK, &l->ref, 1, &tick);
 }
 
@@ -224,15 +224,15 @@ static cpl_status set_discrete(cpli_master* m, cpl_component* c, cpli_master_lin
   if (l->type == CPL_CLOCK) return set_clock(m, c, l);
   if (l->type == CPL_REAL) {
     double value = l->guessed ? l->next : cpli_link_value(m, l);
-    if (!cpli_values_differ(value, l->sent) && !l->fresh) return CPL_OK;
-    l->sent = value;
-    l->fresh = false;
+    if (!cpli_values_differ(value, l->sent.value) && !l->sent.fresh) return CPL_OK;
+    l->sent.value = value;
+    l->sent.fresh = false;
     return c->ops->set_real(c, &l->ref, 1, &value);
   }
   int64_t value = as_integer(m, l);
-  if ((double)value == l->sent && !l->fresh) return CPL_OK;
-  l->sent = (double)value;
-  l->fresh = false;
+  if ((double)value == l->sent.value && !l->sent.fresh) return CPL_OK;
+  l->sent.value = (double)value;
+  l->sent.fresh = false;
   return c->ops->set_integer(c, (cpl_type)l->type, &l->ref, 1, &value);
 }
 
