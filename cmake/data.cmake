@@ -10,7 +10,9 @@ endforeach()
 
 #------------------------------------ what couplet build links ------------------------------------
 
-# Compiled apart from the library: neither sanitizers nor coverage may get into an FMU.
+# Compiled apart from the library where its objects are instrumented: neither sanitizers nor coverage may get into an
+# FMU. Otherwise FMUs contain the objects of the library, apart from the sources that depend on CPL_FMU_PARTS or
+# CPL_THREADS.
 set(FMU_OPTIONS -O2 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections
   -ffp-contract=off -fno-math-errno -Wall -Wextra)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -21,7 +23,18 @@ file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmo
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/shared_desc.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/numeric/(klu|sparse|sparse_lu)\\.c$|/solver/(arkode|ida|rk87)\\.c$")
-add_library(couplet_fmu_parts STATIC ${FMU_PARTS})
+set(FMU_OBJECTS "")
+if(CPL_PLAIN)
+  set(own "/base/context\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")
+  set(common ${FMU_PARTS})
+  list(FILTER common EXCLUDE REGEX "${own}")
+  list(FILTER FMU_PARTS INCLUDE REGEX "${own}")
+  set_property(SOURCE ${common} APPEND PROPERTY COMPILE_OPTIONS -ffunction-sections -fdata-sections)
+  list(TRANSFORM common REPLACE "^.*(/src/.*)$" "\\1[.]o")
+  list(JOIN common "|" common)
+  set(FMU_OBJECTS "$<FILTER:$<TARGET_OBJECTS:couplet_objects>,INCLUDE,${common}>")
+endif()
+add_library(couplet_fmu_parts STATIC ${FMU_PARTS} ${FMU_OBJECTS})
 target_include_directories(couplet_fmu_parts PRIVATE include src)
 target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)
 

@@ -13,14 +13,15 @@ set(CPL_STATIC_DIR "${CMAKE_BINARY_DIR}/static")
 set(static_object "${CPL_STATIC_DIR}/couplet.o")
 set(CPL_STATIC "${CPL_STATIC_DIR}/libcouplet.a")
 file(MAKE_DIRECTORY "${CPL_STATIC_DIR}")
+set(objects "$<FILTER:$<TARGET_OBJECTS:couplet_objects>,INCLUDE,[.]o$>") # without a precompiled header
 add_custom_command(OUTPUT ${CPL_STATIC}
   COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${static_object}
-    $<TARGET_OBJECTS:couplet_objects> ${DUKTAPE} ${SUNDIALS_LIBS}
+    ${objects} ${DUKTAPE} ${SUNDIALS_LIBS}
   COMMAND ${CMAKE_OBJCOPY} --wildcard "--keep-global-symbol=cpl_*" ${static_object}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${CPL_STATIC}
   COMMAND ${CMAKE_AR} qcD ${CPL_STATIC} ${static_object}
   COMMAND ${CMAKE_RANLIB} -D ${CPL_STATIC}
-  DEPENDS couplet_objects ${DUKTAPE} $<TARGET_OBJECTS:couplet_objects> ${SUNDIALS_LIBS}
+  DEPENDS couplet_objects ${DUKTAPE} ${objects} ${SUNDIALS_LIBS}
   COMMAND_EXPAND_LISTS VERBATIM)
 
 #------------------------------------ man page, completion ------------------------------------
