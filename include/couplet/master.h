@@ -149,10 +149,13 @@ typedef struct cpl_master_call {
 CPL_API int32_t cpl_master_call_count(const cpl_stepper* s);
 CPL_API cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i);
 
+/// Names as in a system file. The functions by name return false for any other name.
 CPL_API bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out);
 CPL_API const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm);
 CPL_API bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out);
+CPL_API const char* cpl_on_loop_name(cpl_on_loop on_loop);
 CPL_API bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out);
+CPL_API const char* cpl_step_estimate_name(cpl_step_estimate estimate);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,7 @@ typedef enum cpl_on_entry {
 
 /// "follow", "error", "wait". Returns false for any other name.
 CPL_API bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out);
+CPL_API const char* cpl_on_entry_name(cpl_on_entry on_entry);
 
 /// A value of a mode: of the old one, or of another one at its last end.
 typedef struct cpl_mode_value {

@@ -125,8 +125,10 @@ CPL_API const char* cpl_projection_name(cpl_projection when);
 CPL_API cpl_projection cpl_projection_of(const cpl_solver_def* def);
 /// "auto", "ode", "dae". Returns false for any other name.
 CPL_API bool cpl_form_by_name(const char* name, cpl_form* out);
+CPL_API const char* cpl_form_name(cpl_form form);
 /// "direct", "gmres". Returns false for any other name.
 CPL_API bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out);
+CPL_API const char* cpl_linear_solver_name(cpl_linear_solver linear);
 /// How algebraic loops of an aggregate are solved: "as-rows" makes *form CPL_FORM_DAE, so that
 /// their equations are rows of IDA's system; "nested" does not change *form: they are solved in
 /// every evaluation. Returns false for any other name.

@@ -206,14 +206,16 @@ CPL_API cpl_status cpl_system_def_add_event(cpl_system_def* def, const cpl_event
 /// Record a variable: a name, or a pattern with * and ?. Without any: every output and state.
 CPL_API cpl_status cpl_system_def_add_record(cpl_system_def* def, const char* name);
 
-/// How to simulate; NAN and NULL: not given. Start from cpl_default_experiment_def().
+/// How to simulate; NAN and NULL: not given. Start from cpl_default_experiment_def(). Choices are
+/// the texts of a system file, which are checked when the system is built, with their location in
+/// the file; a program can use cpl_solver_name(CPL_SOLVER_IDA) and the like.
 typedef struct cpl_experiment_def {
   size_t size;  ///< set by cpl_default_experiment_def()
   double start, stop;
   double interval;         ///< between output points
   double step;             ///< fixed-step solvers: the step; others: the maximum step
   double rtol, atol;       ///< tolerances
-  const char* solver;      ///< Nullable
+  const char* solver;      ///< a name of CPL_SOLVER_LIST. Nullable
   const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
   const char* projection;  ///< "auto", "lazy", "every", "events", "off". Nullable
   const char* loops;       ///< algebraic loops: "nested", "as-rows". Nullable
@@ -234,7 +236,8 @@ static inline cpl_experiment_def cpl_system_def_experiment(const cpl_system_def*
 CPL_API int32_t cpl_system_def_manager_port(const cpl_system_def* def);
 
 /// How steppers in the system are coupled (terms as in couplet/master.h); NAN, -1 and NULL: not
-/// given. Start from cpl_default_cosimulation_def(), then change what you need.
+/// given. Start from cpl_default_cosimulation_def(), then change what you need. Choices are texts,
+/// as in cpl_experiment_def: cpl_master_algorithm_name(CPL_MASTER_JACOBI) and the like.
 typedef struct cpl_cosimulation_def {
   size_t size;            ///< set by cpl_default_cosimulation_def()
   const char* algorithm;  ///< "determinate", "jacobi", "gauss-seidel", "iterative"

@@ -123,6 +123,9 @@ void cpli_names_free(cpli_names* names);
 int32_t cpli_names_add(cpli_names* names, const char* key, int32_t value);
 int32_t cpli_names_find(const cpli_names* names, const char* key);  // -1: not there
 
+/// The index of a text in a short list; -1: not there. NULL in the list equals no text.
+int32_t cpli_find_text(const char* const* texts, size_t n, const char* text);
+
 /// The candidates nearest to `name` in edit distance (case counts half), written as
 /// "a, b or c" into `out`; empty when none is near. `at` gives the i-th candidate.
 void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,

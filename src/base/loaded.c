@@ -22,10 +22,7 @@
 
 static bool ends_program(const char* name) {
   static const char* const names[] = {"exit", "_exit", "_Exit", "quick_exit"};
-  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
-    if (strcmp(name, names[i]) == 0) return true;
-  }
-  return false;
+  return cpli_find_text(names, CPLI_COUNT(names), name) >= 0;
 }
 
 #if defined(__x86_64__)

@@ -95,6 +95,13 @@ int32_t cpli_names_find(const cpli_names* names, const char* key) {
   return item->key != NULL ? item->value : -1;
 }
 
+int32_t cpli_find_text(const char* const* texts, size_t n, const char* text) {
+  for (size_t i = 0; i < n; i++) {
+    if (texts[i] != NULL && strcmp(texts[i], text) == 0) return (int32_t)i;
+  }
+  return -1;
+}
+
 //------------------------------------ nearest ------------------------------------
 
 enum { LONGEST = 128 };  // longer names are compared by their first characters

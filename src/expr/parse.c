@@ -507,10 +507,7 @@ static cpl_status parse_expression(draft* d, operand* out) {
 //------------------------------------ the whole ------------------------------------
 
 static bool is_word(const char* text) {
-  for (size_t i = 0; i < CPLI_COUNT(words); i++) {
-    if (strcmp(text, words[i]) == 0) return true;
-  }
-  return false;
+  return cpli_find_text(words, CPLI_COUNT(words), text) >= 0;
 }
 
 // A text that as a whole is a known name: m.der(h)

@@ -101,13 +101,10 @@ bool cpli_choice(cpli_parse* p, const char* name, const char* const* names, size
                  uint8_t* out) {
   const char* value = cpli_xml_attribute(p->xml, name);
   if (value == NULL) return false;
-  for (size_t i = 0; i < n; i++) {
-    if (names[i] == NULL || strcmp(names[i], value) != 0) continue;
-    *out = (uint8_t)i;
-    return true;
-  }
-  unreadable(p, name, value, "a known word");
-  return false;
+  int32_t i = cpli_find_text(names, n, value);
+  if (i >= 0) *out = (uint8_t)i;
+  else unreadable(p, name, value, "a known word");
+  return i >= 0;
 }
 
 //------------------------------------ driver ------------------------------------

@@ -121,40 +121,34 @@ cpl_master_call cpl_master_call_at(const cpl_stepper* s, int32_t i) {
 
 //------------------------------------ names ------------------------------------
 
-static bool find(const char* const* names, size_t n, const char* name, int* out) {
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(names[i], name) != 0) continue;
-    *out = (int)i;
-    return true;
-  }
-  return false;
-}
-
 bool cpl_master_algorithm_by_name(const char* name, cpl_master_algorithm* out) {
-  int i;
-  if (!find(algorithms, CPLI_COUNT(algorithms), name, &i)) return false;
-  *out = (cpl_master_algorithm)i;
-  return true;
+  int32_t i = cpli_find_text(algorithms, CPLI_COUNT(algorithms), name);
+  if (i >= 0) *out = (cpl_master_algorithm)i;
+  return i >= 0;
 }
 
 const char* cpl_master_algorithm_name(cpl_master_algorithm algorithm) {
   return algorithms[algorithm];
 }
 
+static const char* const loop_names[] = {"auto", "iterate", "delay", "error"};
+static_assert(CPLI_COUNT(loop_names) == CPL_LOOP_ERROR + 1, "each treatment of loops has a name");
+
 bool cpl_on_loop_by_name(const char* name, cpl_on_loop* out) {
-  static const char* const names[] = {"auto", "iterate", "delay", "error"};
-  static_assert(CPLI_COUNT(names) == CPL_LOOP_ERROR + 1, "each treatment of loops has a name");
-  int i;
-  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
-  *out = (cpl_on_loop)i;
-  return true;
+  int32_t i = cpli_find_text(loop_names, CPLI_COUNT(loop_names), name);
+  if (i >= 0) *out = (cpl_on_loop)i;
+  return i >= 0;
 }
 
+const char* cpl_on_loop_name(cpl_on_loop on_loop) { return loop_names[on_loop]; }
+
+static const char* const estimates[] = {"predictor", "richardson", "energy"};
+static_assert(CPLI_COUNT(estimates) == CPL_ESTIMATE_ENERGY + 1, "each estimate has a name");
+
 bool cpl_step_estimate_by_name(const char* name, cpl_step_estimate* out) {
-  static const char* const names[] = {"predictor", "richardson", "energy"};
-  static_assert(CPLI_COUNT(names) == CPL_ESTIMATE_ENERGY + 1, "each estimate has a name");
-  int i;
-  if (!find(names, CPLI_COUNT(names), name, &i)) return false;
-  *out = (cpl_step_estimate)i;
-  return true;
+  int32_t i = cpli_find_text(estimates, CPLI_COUNT(estimates), name);
+  if (i >= 0) *out = (cpl_step_estimate)i;
+  return i >= 0;
 }
+
+const char* cpl_step_estimate_name(cpl_step_estimate estimate) { return estimates[estimate]; }

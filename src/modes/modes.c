@@ -21,13 +21,12 @@ static const char* const entry_names[] = {
 static_assert(CPLI_COUNT(entry_names) == CPL_ENTRY_WAIT + 1, "each kind of entry has a name");
 
 bool cpl_on_entry_by_name(const char* name, cpl_on_entry* out) {
-  for (size_t i = 0; i < CPLI_COUNT(entry_names); i++) {
-    if (strcmp(name, entry_names[i]) != 0) continue;
-    *out = (cpl_on_entry)i;
-    return true;
-  }
-  return false;
+  int32_t i = cpli_find_text(entry_names, CPLI_COUNT(entry_names), name);
+  if (i >= 0) *out = (cpl_on_entry)i;
+  return i >= 0;
 }
+
+const char* cpl_on_entry_name(cpl_on_entry on_entry) { return entry_names[on_entry]; }
 
 //------------------------------------ steps ------------------------------------
 

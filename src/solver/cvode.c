@@ -141,13 +141,12 @@ static const char* const linear_names[] = {
     [CPL_LINEAR_DIRECT] = "direct", [CPL_LINEAR_GMRES] = "gmres"};
 
 bool cpl_linear_solver_by_name(const char* name, cpl_linear_solver* out) {
-  for (size_t i = 0; i < CPLI_COUNT(linear_names); i++) {
-    if (strcmp(name, linear_names[i]) != 0) continue;
-    *out = (cpl_linear_solver)i;
-    return true;
-  }
-  return false;
+  int32_t i = cpli_find_text(linear_names, CPLI_COUNT(linear_names), name);
+  if (i >= 0) *out = (cpl_linear_solver)i;
+  return i >= 0;
 }
+
+const char* cpl_linear_solver_name(cpl_linear_solver linear) { return linear_names[linear]; }
 
 //------------------------------------ messages ------------------------------------
 

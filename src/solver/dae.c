@@ -188,13 +188,13 @@ bool cpl_loops_by_name(const char* name, cpl_form* form) {
   return true;
 }
 
+static const char* const form_names[] = {
+    [CPL_FORM_AS_FITS] = "auto", [CPL_FORM_ODE] = "ode", [CPL_FORM_DAE] = "dae"};
+
 bool cpl_form_by_name(const char* name, cpl_form* out) {
-  static const char* const names[] = {
-      [CPL_FORM_AS_FITS] = "auto", [CPL_FORM_ODE] = "ode", [CPL_FORM_DAE] = "dae"};
-  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *out = (cpl_form)i;
-    return true;
-  }
-  return false;
+  int32_t i = cpli_find_text(form_names, CPLI_COUNT(form_names), name);
+  if (i >= 0) *out = (cpl_form)i;
+  return i >= 0;
 }
+
+const char* cpl_form_name(cpl_form form) { return form_names[form]; }

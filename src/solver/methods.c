@@ -59,12 +59,9 @@ bool cpl_solver_by_name(const char* name, cpl_solver_kind* out) {
     *out = other_names[i].kind;
     return true;
   }
-  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *out = (cpl_solver_kind)i;
-    return true;
-  }
-  return false;
+  int32_t i = cpli_find_text(names, CPLI_COUNT(names), name);
+  if (i >= 0) *out = (cpl_solver_kind)i;
+  return i >= 0;
 }
 
 int32_t cpl_solver_count(void) { return (int32_t)CPLI_COUNT(names); }

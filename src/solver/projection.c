@@ -488,12 +488,9 @@ static const char* const names[] = {[CPL_PROJECT_AS_FITS] = "auto",
                                     [CPL_PROJECT_NEVER] = "off"};
 
 bool cpl_projection_by_name(const char* name, cpl_projection* out) {
-  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
-    if (strcmp(name, names[i]) != 0) continue;
-    *out = (cpl_projection)i;
-    return true;
-  }
-  return false;
+  int32_t i = cpli_find_text(names, CPLI_COUNT(names), name);
+  if (i >= 0) *out = (cpl_projection)i;
+  return i >= 0;
 }
 
 const char* cpl_projection_name(cpl_projection when) { return names[when]; }

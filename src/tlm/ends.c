@@ -83,13 +83,6 @@ static const char* const kinds[] = {
 };
 static const char* const holds[] = {"middle", "linear", "start"};
 
-static int find(const char* const* names, size_t n, const char* name) {
-  for (size_t i = 0; i < n; i++) {
-    if (strcmp(names[i], name) == 0) return (int)i;
-  }
-  return -1;
-}
-
 const char* cpl_tlm_kind_name(cpl_tlm_kind kind) { return kinds[kind]; }
 
 const char* cpl_tlm_kind_names(void) {
@@ -101,13 +94,13 @@ const char* cpl_tlm_kind_names(void) {
 const char* cpl_tlm_hold_name(cpl_tlm_hold hold) { return holds[hold]; }
 
 bool cpl_tlm_kind_by_name(const char* name, cpl_tlm_kind* out) {
-  int i = find(kinds, CPLI_COUNT(kinds), name);
+  int32_t i = cpli_find_text(kinds, CPLI_COUNT(kinds), name);
   if (i >= 0) *out = (cpl_tlm_kind)i;
   return i >= 0;
 }
 
 bool cpl_tlm_hold_by_name(const char* name, cpl_tlm_hold* out) {
-  int i = find(holds, CPLI_COUNT(holds), name);
+  int32_t i = cpli_find_text(holds, CPLI_COUNT(holds), name);
   if (i >= 0) *out = (cpl_tlm_hold)i;
   return i >= 0;
 }
