@@ -279,7 +279,6 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
   const cpli_member* member = &b->def->models[model];
   cpl_stepper_def inner = cpl_default_stepper_def();
   inner.name = member->name.text;
-  inner.solver = def->solver;
   inner.solver = solver;
   cpl_status st = cpli_take_solver(cpl_system_definition(b->sources[model]), &inner.solver);
   if (st >= 0) st = cpl_system_stepper(b->sources[model], &inner, out);
