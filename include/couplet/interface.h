@@ -105,9 +105,9 @@ typedef struct cpl_type_def {
 typedef struct cpl_variable {
   const char* name;
   const char* description;  ///< never NULL
-  uint32_t ref;         ///< reference for get and set: aliases share it; one space per basic type
-  uint8_t type;         ///< cpl_type
-  uint8_t causality;    ///< cpl_causality
+  uint32_t ref;       ///< for get and set, one space per basic type; aliases of one model share it
+  uint8_t type;       ///< cpl_type
+  uint8_t causality;  ///< cpl_causality
   uint8_t variability;  ///< cpl_variability
   uint8_t initial;      ///< cpl_initial
   uint8_t width;        ///< cpl_width
@@ -124,7 +124,7 @@ typedef struct cpl_variable {
   int32_t display_unit;        ///< index in units; -1: none
   int32_t declared_type;       ///< index in types; -1: none
   int32_t derivative_of;       ///< variable whose derivative this is; -1: none
-  int32_t alias_of;        ///< the first variable with the same type and ref; -1: this is the first
+  int32_t alias_of;        ///< the first variable of the same type and value; -1: this is the first
   int32_t array;           ///< an element of the array with this number, from 1; 0: a scalar
   int32_t line;            ///< in the description file; 0: unknown
   double start, min, max;  ///< of all but Strings; min -INFINITY, max INFINITY when not given
