@@ -60,29 +60,19 @@ static cpl_status add_signals(cpli_aggregate* a, int32_t first, int32_t unit) {
                                               [CPL_SIGNAL_OUTPUT] = CPL_CAUSALITY_OUTPUT,
                                               [CPL_SIGNAL_PARAMETER] = CPL_CAUSALITY_PARAMETER};
     bool parameter = s->kind == CPL_SIGNAL_PARAMETER, input = s->kind == CPL_SIGNAL_INPUT;
-    cpl_variable v = {.name = s->name,
-                      .description = s->description,
-                      .ref = (uint32_t)(first + i),
-                      .type = CPL_REAL,
-                      .causality = (uint8_t)causality[s->kind],
-                      .variability = parameter     ? CPL_VARIABILITY_FIXED
-                                     : s->discrete ? CPL_VARIABILITY_DISCRETE
-                                                   : CPL_VARIABILITY_CONTINUOUS,
-                      .initial = parameter ? CPL_INITIAL_EXACT
-                                 : input   ? CPL_INITIAL_NONE
-                                           : CPL_INITIAL_CALCULATED,
-                      .has_start = input || parameter,
-                      .can_set_several_times = true,
-                      .relative_quantity = s->relative_quantity,
-                      .unit = has_unit(s) ? unit : -1,
-                      .display_unit = -1,
-                      .declared_type = -1,
-                      .derivative_of = -1,
-                      .alias_of = -1,
-                      .start = s->start,
-                      .min = -INFINITY,
-                      .max = INFINITY,
-                      .nominal = 1};
+    cpl_variable v = cpli_blank_variable;
+    v.name = s->name;
+    v.description = s->description;
+    v.ref = (uint32_t)(first + i);
+    v.causality = (uint8_t)causality[s->kind];
+    v.variability = parameter     ? CPL_VARIABILITY_FIXED
+                    : s->discrete ? CPL_VARIABILITY_DISCRETE
+                                  : CPL_VARIABILITY_CONTINUOUS;
+    v.initial = parameter ? CPL_INITIAL_EXACT : input ? CPL_INITIAL_NONE : CPL_INITIAL_CALCULATED;
+    v.has_start = input || parameter;
+    v.relative_quantity = s->relative_quantity;
+    if (has_unit(s)) v.unit = unit;
+    v.start = s->start;
     if (has_unit(s)) {
       cpl_unit* u = &((cpl_unit*)a->desc->units)[unit++];
       *u = s->meaning != NULL ? *s->meaning : (cpl_unit){.factor = 1};

@@ -194,8 +194,6 @@ void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
 /// Combines the settings of the definition and of `def` for a master.
 cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out);
-cpl_status cpli_members_couple(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
-                               cpl_stepper** out);
 
 //------------------------------------ modes.c ------------------------------------
 

@@ -488,8 +488,8 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   return st;
 }
 
-cpl_status cpli_members_couple(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                               cpl_stepper** out) {
+static cpl_status couple_members(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
+                                 cpl_stepper** out) {
   layout l;
   cpl_status st = make_layout(b, d, &l);
   bool* linked = cpli_alloc(b->base.ctx, (size_t)l.n, sizeof *linked);
@@ -546,7 +546,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, 
   b->draft = NULL;
   st = draft == NULL ? cpli_group_make(b, name, &draft) : CPL_OK;
   if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
-  else if (st >= 0) st = cpli_members_couple(b, draft, &def, out);
+  else if (st >= 0) st = couple_members(b, draft, &def, out);
   cpli_members_free(b, draft);
   return st;
 }

@@ -20,7 +20,7 @@ cpl_status cpli_writer_status(const cpli_writer* w) {
   return w->failed ? cpli_nomem(w->ctx) : CPL_OK;
 }
 
-void cpli_write_bytes(cpli_writer* w, const char* bytes, size_t n) {
+static void write_bytes(cpli_writer* w, const char* bytes, size_t n) {
   if (w->failed) return;
   if (w->len + n + 1 > w->cap) {
     size_t cap = 2 * w->cap + n + 1024;
@@ -37,7 +37,7 @@ void cpli_write_bytes(cpli_writer* w, const char* bytes, size_t n) {
   w->text[w->len] = '\0';
 }
 
-void cpli_write(cpli_writer* w, const char* text) { cpli_write_bytes(w, text, strlen(text)); }
+void cpli_write(cpli_writer* w, const char* text) { write_bytes(w, text, strlen(text)); }
 
 void cpli_writef(cpli_writer* w, const char* fmt, ...) {
   char text[512];
@@ -46,7 +46,7 @@ void cpli_writef(cpli_writer* w, const char* fmt, ...) {
   int n = vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   if (n >= 0 && (size_t)n < sizeof text) {
-    cpli_write_bytes(w, text, (size_t)n);
+    write_bytes(w, text, (size_t)n);
     return;
   }
   va_start(args, fmt);
@@ -69,7 +69,7 @@ void cpli_write_escaped(cpli_writer* w, const char* text) {
     else if (space) cpli_writef(w, "&#%u;", (unsigned)c);
     else if (c < 0x20 || c == 0x7f || c == 0xfffd || c == 0xfffe || c == 0xffff)
       cpli_write(w, "\xef\xbf\xbd");
-    else cpli_write_bytes(w, begin, (size_t)(text - begin));
+    else write_bytes(w, begin, (size_t)(text - begin));
   }
 }
 
@@ -85,7 +85,7 @@ void cpli_write_literal(cpli_writer* w, const char* text) {
     unsigned char c = (unsigned char)*text;
     if (c == '"' || c == '\\') cpli_writef(w, "\\%c", c);
     else if (c < 0x20 || c >= 0x7f || c == '?') cpli_writef(w, "\\%03o", c);
-    else cpli_write_bytes(w, text, 1);
+    else write_bytes(w, text, 1);
   }
   cpli_write(w, "\"");
 }

@@ -20,7 +20,6 @@ cpl_status cpli_writer_status(const cpli_writer* w);
 
 void cpli_write(cpli_writer* w, const char* text);
 CPL_PRINTF(2, 3) void cpli_writef(cpli_writer* w, const char* fmt, ...);
-void cpli_write_bytes(cpli_writer* w, const char* bytes, size_t n);
 /// For XML and HTML: markup escaped, bytes that are no UTF-8 and control characters replaced.
 void cpli_write_escaped(cpli_writer* w, const char* text);
 /// The shortest text that reads back as the same double.

@@ -208,7 +208,6 @@ cpl_status cpli_part_item(cpli_parse* p);
 cpl_status cpli_part_constraints(cpli_parse* p);
 cpl_status cpli_part_unknown(cpli_parse* p, int list, bool refs);
 
-cpl_variable cpli_blank_variable(void);
 /// Name, description, reference and line.
 cpl_status cpli_part_variable(cpli_parse* p, const char* element, cpl_variable* v);
 cpl_status cpli_push_variable(cpli_parse* p, const cpl_variable* v, const cpli_var_draft* draft);
@@ -242,12 +241,3 @@ void* cpli_freeze(cpli_parse* p, const void* items, size_t count, size_t size);
 
 /// Make the description of the drafts.
 cpl_status cpli_resolve(cpli_parse* p);
-
-// The values of `initial` that the standard allows for a causality and a variability.
-typedef struct cpli_initial_rule {
-  bool legal;
-  uint8_t normal;   // cpl_initial when not given
-  uint8_t allowed;  // bits: 1 << cpl_initial
-} cpli_initial_rule;
-
-cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability variability);

@@ -6,6 +6,7 @@
 
 #include "fmi/parse.h"
 #include "format/scan.h"
+#include "model/description.h"
 
 //------------------------------------ root ------------------------------------
 
@@ -251,21 +252,8 @@ cpl_status cpli_part_item(cpli_parse* p) {
 
 //------------------------------------ variables ------------------------------------
 
-cpl_variable cpli_blank_variable(void) {
-  return (cpl_variable){.causality = CPL_CAUSALITY_LOCAL,
-                        .unit = -1,
-                        .display_unit = -1,
-                        .declared_type = -1,
-                        .derivative_of = -1,
-                        .alias_of = -1,
-                        .min = -INFINITY,
-                        .max = INFINITY,
-                        .nominal = 1,
-                        .can_set_several_times = true};
-}
-
 cpl_status cpli_part_variable(cpli_parse* p, const char* element, cpl_variable* v) {
-  *v = cpli_blank_variable();
+  *v = cpli_blank_variable;
   v->line = cpli_xml_line(p->xml);
   v->name = cpli_element_text(p, "name");
   if (p->no_memory) return cpli_nomem(p->ctx);

@@ -192,13 +192,20 @@ static void resolve_unit(cpli_parse* p, cpli_names* units, cpl_variable* v,
 
 //------------------------------ causality, variability, initial ------------------------------
 
-cpli_initial_rule cpli_initial_of(cpl_causality causality, cpl_variability variability) {
+// The values of `initial` that the standard allows for a causality and a variability.
+typedef struct initial_rule {
+  bool legal;
+  uint8_t normal;   // cpl_initial when not given
+  uint8_t allowed;  // bits: 1 << cpl_initial
+} initial_rule;
+
+static initial_rule initial_of(cpl_causality causality, cpl_variability variability) {
   enum { E = 1 << CPL_INITIAL_EXACT, A = 1 << CPL_INITIAL_APPROX, C = 1 << CPL_INITIAL_CALCULATED };
-  const cpli_initial_rule exact = {true, CPL_INITIAL_EXACT, E};
-  const cpli_initial_rule computed = {true, CPL_INITIAL_CALCULATED, A | C};
-  const cpli_initial_rule any = {true, CPL_INITIAL_CALCULATED, E | A | C};
-  const cpli_initial_rule none = {true, CPL_INITIAL_NONE, 0};
-  const cpli_initial_rule illegal = {false, CPL_INITIAL_NONE, 0};
+  const initial_rule exact = {true, CPL_INITIAL_EXACT, E};
+  const initial_rule computed = {true, CPL_INITIAL_CALCULATED, A | C};
+  const initial_rule any = {true, CPL_INITIAL_CALCULATED, E | A | C};
+  const initial_rule none = {true, CPL_INITIAL_NONE, 0};
+  const initial_rule illegal = {false, CPL_INITIAL_NONE, 0};
   bool set_once = variability == CPL_VARIABILITY_FIXED || variability == CPL_VARIABILITY_TUNABLE;
   bool moves = variability == CPL_VARIABILITY_DISCRETE || variability == CPL_VARIABILITY_CONTINUOUS;
   switch (causality) {
@@ -234,7 +241,7 @@ static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_d
     }
   }
   cpl_causality causality = (cpl_causality)v->causality;
-  if (cpli_initial_of(causality, (cpl_variability)v->variability).legal) return;
+  if (initial_of(causality, (cpl_variability)v->variability).legal) return;
   uint8_t mended = v->variability;
   if (is_parameter && v->variability != CPL_VARIABILITY_CONSTANT)
     mended = given ? CPL_VARIABILITY_TUNABLE : CPL_VARIABILITY_FIXED;
@@ -250,8 +257,7 @@ static void resolve_variability(cpli_parse* p, cpl_variable* v, const cpli_var_d
 static void resolve_initial(cpli_parse* p, cpl_variable* v, const cpli_var_draft* d) {
   if (p->fmu->version == 1) return;  // follows from start and fixed
   static const char* const names[] = {"none", "exact", "approx", "calculated"};
-  cpli_initial_rule rule =
-      cpli_initial_of((cpl_causality)v->causality, (cpl_variability)v->variability);
+  initial_rule rule = initial_of((cpl_causality)v->causality, (cpl_variability)v->variability);
   if (!rule.legal)
     rule.normal =
         v->causality == CPL_CAUSALITY_PARAMETER || v->variability == CPL_VARIABILITY_CONSTANT

@@ -27,7 +27,7 @@ struct cpli_zip {
   cpli_names index;
 };
 
-cpli_zip_limits cpli_default_zip_limits(void) {
+static cpli_zip_limits default_limits(void) {
   const uint64_t gib = UINT64_C(1) << 30;
   return (cpli_zip_limits){.entries = 200000, .entry_size = 2 * gib, .total_size = 2 * gib};
 }
@@ -194,7 +194,7 @@ static cpl_status check_entries(cpli_zip* zip, const cpli_zip_limits* limits) {
 cpl_status cpli_zip_open(cpl_context* ctx, const char* path, const cpli_zip_limits* limits,
                          cpli_zip** out) {
   *out = NULL;
-  cpli_zip_limits lim = limits != NULL ? *limits : cpli_default_zip_limits();
+  cpli_zip_limits lim = limits != NULL ? *limits : default_limits();
   cpli_zip* zip = cpli_alloc(ctx, 1, sizeof *zip);
   if (zip == NULL) return cpli_nomem(ctx);
   zip->ctx = ctx;

@@ -16,8 +16,6 @@ typedef struct cpli_zip_limits {
   uint64_t total_size;  ///< uncompressed bytes of all
 } cpli_zip_limits;
 
-cpli_zip_limits cpli_default_zip_limits(void);
-
 /// Owned:    *out by the caller, who calls cpli_zip_close().
 /// Nullable: limits
 cpl_status cpli_zip_open(cpl_context* ctx, const char* path, const cpli_zip_limits* limits,

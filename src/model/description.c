@@ -10,6 +10,18 @@
 
 #include "base/base.h"
 
+const cpl_variable cpli_blank_variable = {.description = "",
+                                          .causality = CPL_CAUSALITY_LOCAL,
+                                          .unit = -1,
+                                          .display_unit = -1,
+                                          .declared_type = -1,
+                                          .derivative_of = -1,
+                                          .alias_of = -1,
+                                          .min = -INFINITY,
+                                          .max = INFINITY,
+                                          .nominal = 1,
+                                          .can_set_several_times = true};
+
 const char* cpl_type_name(cpl_type type) {
   switch (type) {
     case CPL_REAL: return "Real";

@@ -7,6 +7,9 @@
 
 #include "couplet/interface.h"
 
+/// A local variable without a name, unit, bounds or alias.
+extern const cpl_variable cpli_blank_variable;
+
 // description invariants: 1 units, types, derivatives and aliases of variables are indices, or -1;
 // 2 the first variable of an alias is no alias; 3 states, derivatives,
 // algebraic variables and residuals are variables, or -1: hidden; 4 rows of the structure and their

@@ -61,7 +61,8 @@ static const char* unit_of(const char* name, size_t len) {
   return NULL;
 }
 
-cpl_status cpli_table_name(cpli_table* t, size_t column, const char* name, size_t len) {
+// Sets the name of a column; `name [unit]` is split.
+static cpl_status set_name(cpli_table* t, size_t column, const char* name, size_t len) {
   const char* unit = unit_of(name, len);
   const size_t name_len = unit != NULL ? (size_t)(unit - name) : len;
   t->names[column] = cpli_arena_strndup(&t->arena, name, name_len);
@@ -266,7 +267,7 @@ static cpl_status name_columns(const cpli_csv* csv, const header* h, cpli_table*
     if (h->target[i] < 0) continue;
     const cpli_csv_field* f = &h->fields[i];
     const size_t column = (size_t)h->target[i];
-    st = cpli_table_name(t, column, f->text, f->len);
+    st = set_name(t, column, f->text, f->len);
     if (st < 0) break;
     const int32_t first = cpli_names_add(&seen, t->names[column], (int32_t)column);
     if (first < 0) {

@@ -35,9 +35,6 @@ typedef struct cpli_table {
 /// Owned: *out by the caller, who calls cpl_table_destroy(&(*out)->table).
 cpl_status cpli_table_create(cpl_context* ctx, size_t n_columns, size_t n_rows, cpli_table** out);
 
-/// Set the name of a column; `name [unit]` is split.
-cpl_status cpli_table_name(cpli_table* t, size_t column, const char* name, size_t len);
-
 /// The conversion of times in this unit to seconds; false: it is no unit of time.
 bool cpli_time_unit(const char* unit, cpli_conversion* out);
 

@@ -27,19 +27,8 @@ static cpl_status add(cpli_modes_desc* m, cpl_variable v, cpli_seen seen) {
   return CPL_OK;
 }
 
-static const cpl_variable blank = {.description = "",
-                                   .unit = -1,
-                                   .display_unit = -1,
-                                   .declared_type = -1,
-                                   .derivative_of = -1,
-                                   .alias_of = -1,
-                                   .min = -INFINITY,
-                                   .max = INFINITY,
-                                   .nominal = 1,
-                                   .can_set_several_times = true};
-
 static cpl_status add_mode(cpli_modes_desc* m, const cpl_modes_def* def) {
-  cpl_variable v = blank;
+  cpl_variable v = cpli_blank_variable;
   v.name = "mode";
   v.description = "the active mode";
   v.type = CPL_ENUMERATION;
@@ -76,7 +65,7 @@ static cpl_status check_units(cpli_modes_desc* m, const cpl_modes_def* def,
 static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* descs, int32_t n,
                              const cpl_mode_variable* from, cpli_seen seen,
                              const int32_t* first_unit) {
-  cpl_variable v = blank;
+  cpl_variable v = cpli_blank_variable;
   uint8_t kind = seen.kind;
   for (int32_t k = n; k-- > 0;) {
     if (from->vars[k] < 0) continue;

@@ -14,32 +14,31 @@ typedef cpli_reader reader;
 
 //------------------------------------ source locations, texts ------------------------------------
 
-static cpli_source_loc loc_of(const reader* r, const cpli_yaml* node) {
+cpli_source_loc cpli_reader_loc(const reader* r, const cpli_yaml* node) {
   return (cpli_source_loc){.file = r->def->file, .line = node->line, .column = node->column};
 }
 
-CPL_PRINTF(3, 4)
-static cpl_status fail(const reader* r, const cpli_yaml* node, const char* fmt, ...) {
+cpl_status cpli_fail_node(const reader* r, const cpli_yaml* node, const char* fmt, ...) {
   char text[1024];
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  cpli_source_loc loc = loc_of(r, node);
+  cpli_source_loc loc = cpli_reader_loc(r, node);
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &loc, "%s", text);
 }
 
 // Copies the text of a scalar, with its source location, into the definition.
-static cpl_status read_text(reader* r, const cpli_yaml* node, const char* what,
-                            cpli_located_text* out) {
+cpl_status cpli_read_text(reader* r, const cpli_yaml* node, const char* what,
+                          cpli_located_text* out) {
   const char* text;
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
-  if (st >= 0) *out = cpli_def_text(r->def, text, loc_of(r, node));
+  if (st >= 0) *out = cpli_def_text(r->def, text, cpli_reader_loc(r, node));
   return st;
 }
 
-static cpli_located_text key_text(reader* r, const cpli_yaml* child) {
-  return cpli_def_text(r->def, child->key->text, loc_of(r, child->key));
+cpli_located_text cpli_read_key(reader* r, const cpli_yaml* child) {
+  return cpli_def_text(r->def, child->key->text, cpli_reader_loc(r, child->key));
 }
 
 // A path, relative to the folder of the file.
@@ -48,9 +47,9 @@ static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
   const char* text;
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
   if (st < 0) return st;
-  if (text[0] == '\0') return fail(r, node, "%s: the path is empty", what);
+  if (text[0] == '\0') return cpli_fail_node(r, node, "%s: the path is empty", what);
   size_t folder = text[0] == '/' ? 0 : r->folder, n = strlen(text);
-  out->loc = loc_of(r, node);
+  out->loc = cpli_reader_loc(r, node);
   char* path = cpli_def_array(r->def, folder + n + 1, 1);
   out->text = path;
   if (path == NULL) return CPL_OK;  // reported when the item is added
@@ -73,11 +72,11 @@ static cpl_status unknown(const reader* r, const cpli_yaml* node, const char* wh
   for (size_t i = 0; list && i < n && used < sizeof near; i++)
     used += (size_t)snprintf(near + used, sizeof near - used, "%s%s%s", i == 0 ? " (known: " : ", ",
                              known[i], i + 1 == n ? ")" : "");
-  return fail(r, node, "unknown %s %s%s", what, node->text, near);
+  return cpli_fail_node(r, node, "unknown %s %s%s", what, node->text, near);
 }
 
-static cpl_status check_keys(const reader* r, const cpli_yaml* mapping, const char* const* known,
-                             size_t n) {
+cpl_status cpli_check_keys(const reader* r, const cpli_yaml* mapping, const char* const* known,
+                           size_t n) {
   for (const cpli_yaml* c = mapping->first; c != NULL; c = c->next) {
     size_t i = 0;
     while (i < n && strcmp(known[i], c->key->text) != 0) i++;
@@ -114,21 +113,22 @@ static cpl_status read_list(reader* r, const cpli_yaml* list, const char* head, 
   size_t i = 1;
   for (const cpli_yaml* c = list->first; c != NULL && st >= 0; c = c->next, i++) {
     int len = snprintf(name, sizeof name, "%s%c%zu", head, bracket, i);
-    if (len + 2 > (int)sizeof name) return fail(r, c, "the name of the array is too long");
+    if (len + 2 > (int)sizeof name)
+      return cpli_fail_node(r, c, "the name of the array is too long");
     if (c->kind == CPLI_YAML_SEQUENCE) {
       st = read_list(r, c, name, ',', out, n);
       continue;
     }
     strcat(name, "]");
-    out[*n].name = cpli_def_text(r->def, name, loc_of(r, c));
-    st = read_text(r, c, name, &out[(*n)++].value);
+    out[*n].name = cpli_def_text(r->def, name, cpli_reader_loc(r, c));
+    st = cpli_read_text(r, c, name, &out[(*n)++].value);
   }
   return st;
 }
 
 // Names and values, each a text or a list of texts.
-static cpl_status read_settings(reader* r, const cpli_yaml* node, const char* what,
-                                cpli_setting** out, size_t* n) {
+cpl_status cpli_read_settings(reader* r, const cpli_yaml* node, const char* what,
+                              cpli_setting** out, size_t* n) {
   cpl_status st = cpli_yaml_mapping(r->yaml, node, what);
   if (st < 0) return st;
   size_t most = 0;
@@ -140,8 +140,8 @@ static cpl_status read_settings(reader* r, const cpli_yaml* node, const char* wh
       st = read_list(r, c, c->key->text, '[', *out, n);
       continue;
     }
-    (*out)[*n].name = key_text(r, c);
-    st = read_text(r, c, c->key->text, &(*out)[(*n)++].value);
+    (*out)[*n].name = cpli_read_key(r, c);
+    st = cpli_read_text(r, c, c->key->text, &(*out)[(*n)++].value);
   }
   return st;
 }
@@ -149,17 +149,18 @@ static cpl_status read_settings(reader* r, const cpli_yaml* node, const char* wh
 //------------------------------------ sections ------------------------------------
 
 static cpl_status read_name(reader* r, const cpli_yaml* node) {
-  return read_text(r, node, "name", &r->def->name);
+  return cpli_read_text(r, node, "name", &r->def->name);
 }
 
 static cpl_status read_own_interfaces(reader* r, const cpli_yaml* model) {
   const cpli_yaml* list = cpli_yaml_get(model, "interfaces");
   if (list == NULL) return CPL_OK;
   if (cpli_yaml_get(model, "count") != NULL)
-    return fail(r, list->key,
-                "model \"%s\" is there several times: name the interfaces of each in the section "
-                "interfaces (\"%s[1].end\": ...)",
-                model->key->text, model->key->text);
+    return cpli_fail_node(
+        r, list->key,
+        "model \"%s\" is there several times: name the interfaces of each in the section "
+        "interfaces (\"%s[1].end\": ...)",
+        model->key->text, model->key->text);
   cpl_status st = cpli_yaml_mapping(r->yaml, list, "interfaces");
   for (const cpli_yaml* c = st >= 0 ? list->first : NULL; c != NULL && st >= 0; c = c->next)
     st = cpli_read_interface(r->def, r->yaml, model->key->text, c);
@@ -170,33 +171,34 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {"fmu",   "c",       "system", "as",
                                      "start", "isolate", "count",  "interfaces"};
   static const char* const kinds[] = {"me", "cs"};
-  cpli_member m = {.name = key_text(r, node)};
+  cpli_member m = {.name = cpli_read_key(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
-  if (st >= 0) st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   int given = 0;
   for (size_t i = CPL_MEMBER_FMU; i <= CPL_MEMBER_SYSTEM && st >= 0; i++) {
     const cpli_yaml* path = cpli_yaml_get(node, keys[i]);
     if (path == NULL) continue;
     if (given++ > 0)
-      return fail(r, path->key, "model \"%s\" has more than one of fmu, c and system",
-                  node->key->text);
+      return cpli_fail_node(r, path->key, "model \"%s\" has more than one of fmu, c and system",
+                            node->key->text);
     m.kind = (cpl_member_kind)i;
     st = read_path(r, path, keys[i], &m.path);
   }
   if (st >= 0 && given == 0)
-    return fail(r, node->key, "model \"%s\" needs one of fmu, c and system", node->key->text);
+    return cpli_fail_node(r, node->key, "model \"%s\" needs one of fmu, c and system",
+                          node->key->text);
 
   const cpli_yaml* as = st >= 0 ? cpli_yaml_get(node, "as") : NULL;
   if (as != NULL) {
     size_t choice = 0;
     st = read_choice(r, as, "as", kinds, CPLI_COUNT(kinds), &choice);
     m.as = choice == 0 ? CPL_AS_MODEL_EXCHANGE : CPL_AS_CO_SIMULATION;
-    m.as_place = loc_of(r, as);
+    m.as_place = cpli_reader_loc(r, as);
   }
   const cpli_yaml* isolate = st >= 0 ? cpli_yaml_get(node, "isolate") : NULL;
   if (isolate != NULL) st = cpli_yaml_boolean(r->yaml, isolate, "isolate", &m.isolate);
   const cpli_yaml* start = st >= 0 ? cpli_yaml_get(node, "start") : NULL;
-  if (start != NULL) st = read_settings(r, start, "start", &m.starts, &m.n_starts);
+  if (start != NULL) st = cpli_read_settings(r, start, "start", &m.starts, &m.n_starts);
   m.cap_starts = m.n_starts;
   if (st >= 0) st = read_own_interfaces(r, node);
   const cpli_yaml* count = st >= 0 ? cpli_yaml_get(node, "count") : NULL;
@@ -205,91 +207,93 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
 }
 
 static cpl_status read_parameter(reader* r, const cpli_yaml* node) {
-  cpli_parameter p = {.name = key_text(r, node)};
-  cpl_status st = read_text(r, node, node->key->text, &p.value);
+  cpli_parameter p = {.name = cpli_read_key(r, node)};
+  cpl_status st = cpli_read_text(r, node, node->key->text, &p.value);
   return st < 0 ? st : cpli_def_add_parameter(r->def, p);
 }
 
 static cpl_status read_input(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {"file", "column", "interpolation", "start", "unit"};
   static const char* const kinds[] = {"linear", "hold"};
-  cpli_input in = {.name = key_text(r, node), .kind = CPLI_INPUT_EXPRESSION};
+  cpli_input in = {.name = cpli_read_key(r, node), .kind = CPLI_INPUT_EXPRESSION};
   cpl_status st = CPL_OK;
   if (node->kind != CPLI_YAML_MAPPING) {
-    st = read_text(r, node, node->key->text, &in.expression);
+    st = cpli_read_text(r, node, node->key->text, &in.expression);
     if (st >= 0 && node->text[0] == '\0')
-      st = fail(r, node, "input \"%s\": the expression is empty", node->key->text);
+      st = cpli_fail_node(r, node, "input \"%s\": the expression is empty", node->key->text);
     return st < 0 ? st : cpli_def_add_input(r->def, in);
   }
-  st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   if (st < 0) return st;
   const cpli_yaml *file = cpli_yaml_get(node, "file"), *column = cpli_yaml_get(node, "column");
   const cpli_yaml *how = cpli_yaml_get(node, "interpolation"),
                   *start = cpli_yaml_get(node, "start");
   const cpli_yaml* lost = column != NULL ? column : how;
-  if (file == NULL && lost != NULL) return fail(r, lost->key, "%s needs `file`", lost->key->text);
+  if (file == NULL && lost != NULL)
+    return cpli_fail_node(r, lost->key, "%s needs `file`", lost->key->text);
   if (file != NULL && start != NULL)
-    return fail(r, start->key, "an input that follows a file has no start value");
+    return cpli_fail_node(r, start->key, "an input that follows a file has no start value");
   if (file == NULL && start == NULL)
-    return fail(r, node, "input \"%s\" needs `file` or `start`", node->key->text);
+    return cpli_fail_node(r, node, "input \"%s\" needs `file` or `start`", node->key->text);
 
   in.kind = file != NULL ? CPLI_INPUT_FILE : CPLI_INPUT_FREE;
   size_t choice = 0;
   if (file != NULL) st = read_path(r, file, "file", &in.file);
-  if (st >= 0 && column != NULL) st = read_text(r, column, "column", &in.column);
+  if (st >= 0 && column != NULL) st = cpli_read_text(r, column, "column", &in.column);
   if (st >= 0 && how != NULL)
     st = read_choice(r, how, "interpolation", kinds, CPLI_COUNT(kinds), &choice);
   in.interpolation = choice == 0 ? CPL_INTERPOLATE_LINEAR : CPL_INTERPOLATE_HOLD;
-  if (st >= 0 && start != NULL) st = read_text(r, start, "start", &in.start);
+  if (st >= 0 && start != NULL) st = cpli_read_text(r, start, "start", &in.start);
   const cpli_yaml* unit = st >= 0 ? cpli_yaml_get(node, "unit") : NULL;
-  if (unit != NULL) st = read_text(r, unit, "unit", &in.unit);
+  if (unit != NULL) st = cpli_read_text(r, unit, "unit", &in.unit);
   return st < 0 ? st : cpli_def_add_input(r->def, in);
 }
 
 static cpl_status read_connection(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {"from", "convert", "convert-units"};
-  cpli_connection c = {.target = key_text(r, node)};
+  cpli_connection c = {.target = cpli_read_key(r, node)};
   if (node->kind != CPLI_YAML_MAPPING) {
-    cpl_status st = read_text(r, node, node->key->text, &c.source);
+    cpl_status st = cpli_read_text(r, node, node->key->text, &c.source);
     return st < 0 ? st : cpli_def_add_connection(r->def, c);
   }
-  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   if (st < 0) return st;
   const cpli_yaml *from = cpli_yaml_get(node, "from"), *how = cpli_yaml_get(node, "convert");
-  if (from == NULL) return fail(r, node, "connection \"%s\" needs `from`", node->key->text);
+  if (from == NULL)
+    return cpli_fail_node(r, node, "connection \"%s\" needs `from`", node->key->text);
   if (how != NULL) st = cpli_yaml_boolean(r->yaml, how, "convert", &c.convert);
   const cpli_yaml* units = cpli_yaml_get(node, "convert-units");
   bool convert_units = true;
   if (st >= 0 && units != NULL)
     st = cpli_yaml_boolean(r->yaml, units, "convert-units", &convert_units);
   c.keep_units = !convert_units;
-  if (st >= 0) st = read_text(r, from, "from", &c.source);
+  if (st >= 0) st = cpli_read_text(r, from, "from", &c.source);
   return st < 0 ? st : cpli_def_add_connection(r->def, c);
 }
 
 static cpl_status read_output(reader* r, const cpli_yaml* node) {
-  cpli_output o = {.name = key_text(r, node)};
-  cpl_status st = read_text(r, node, node->key->text, &o.source);
+  cpli_output o = {.name = cpli_read_key(r, node)};
+  cpl_status st = cpli_read_text(r, node, node->key->text, &o.source);
   return st < 0 ? st : cpli_def_add_output(r->def, o);
 }
 
 static cpl_status read_constraint(reader* r, const cpli_yaml* node) {
   cpli_located_text equation;
-  cpl_status st = read_text(r, node, node->key->text, &equation);
-  return st < 0 ? st : cpli_def_add_constraint(r->def, key_text(r, node), equation);
+  cpl_status st = cpli_read_text(r, node, node->key->text, &equation);
+  return st < 0 ? st : cpli_def_add_constraint(r->def, cpli_read_key(r, node), equation);
 }
 
 // One time or a list of them.
-static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
+cpl_status cpli_read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
   bool list = node->kind == CPLI_YAML_SEQUENCE;
   cpl_status st = CPL_OK;
-  if (list && node->count == 0) return fail(r, node, "at: the list is empty");
+  if (list && node->count == 0) return cpli_fail_node(r, node, "at: the list is empty");
   cpli_located_text* times = cpli_def_array(r->def, list ? node->count : 1, sizeof *times);
   e->at = times;
   if (times == NULL) return cpli_nomem(r->ctx);
   for (const cpli_yaml* c = list ? node->first : node; c != NULL && st >= 0; c = c->next) {
-    st = read_text(r, c, "at", &times[e->n_at++]);
-    if (st >= 0 && c->text[0] == '\0') st = fail(r, c, "at: a time is empty");
+    st = cpli_read_text(r, c, "at", &times[e->n_at++]);
+    if (st >= 0 && c->text[0] == '\0') st = cpli_fail_node(r, c, "at: a time is empty");
     if (!list) break;
   }
   return st;
@@ -297,31 +301,31 @@ static cpl_status read_times(reader* r, const cpli_yaml* node, cpli_event* e) {
 
 static cpl_status read_event(reader* r, const cpli_yaml* node) {
   static const char* const keys[] = {"when", "at", "set"};
-  cpli_event e = {.name = key_text(r, node)};
+  cpli_event e = {.name = cpli_read_key(r, node)};
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
-  if (st >= 0) st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   if (st < 0) return st;
   const cpli_yaml *when = cpli_yaml_get(node, "when"), *at = cpli_yaml_get(node, "at");
   const cpli_yaml* set = cpli_yaml_get(node, "set");
   if ((when != NULL) == (at != NULL))
-    return fail(r, when != NULL ? at->key : node->key, "event \"%s\" needs either `when` or `at`",
-                node->key->text);
+    return cpli_fail_node(r, when != NULL ? at->key : node->key,
+                          "event \"%s\" needs either `when` or `at`", node->key->text);
   if (set == NULL)
-    return fail(r, node->key, "event \"%s\" needs something to `set`", node->key->text);
+    return cpli_fail_node(r, node->key, "event \"%s\" needs something to `set`", node->key->text);
 
   cpli_setting* sets = NULL;
-  if (when != NULL) st = read_text(r, when, "when", &e.when);
+  if (when != NULL) st = cpli_read_text(r, when, "when", &e.when);
   if (st >= 0 && when != NULL && when->text[0] == '\0')
-    st = fail(r, when, "when: the condition is empty");
-  if (st >= 0 && at != NULL) st = read_times(r, at, &e);
-  if (st >= 0) st = read_settings(r, set, "set", &sets, &e.n_sets);
+    st = cpli_fail_node(r, when, "when: the condition is empty");
+  if (st >= 0 && at != NULL) st = cpli_read_times(r, at, &e);
+  if (st >= 0) st = cpli_read_settings(r, set, "set", &sets, &e.n_sets);
   e.sets = sets;
   return st < 0 ? st : cpli_def_add_event(r->def, e);
 }
 
 static cpl_status read_record(reader* r, const cpli_yaml* node) {
   cpli_located_text text;
-  cpl_status st = read_text(r, node, "record", &text);
+  cpl_status st = cpli_read_text(r, node, "record", &text);
   return st < 0 ? st : cpli_def_add_record(r->def, text);
 }
 
@@ -340,13 +344,14 @@ static cpl_status read_bonds(reader* r, const cpli_yaml* node, cpli_cosimulation
   m->bonds = bonds;
   for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next) {
     st = cpli_yaml_mapping(r->yaml, c, "a bond");
-    if (st >= 0) st = check_keys(r, c, keys, CPLI_COUNT(keys));
+    if (st >= 0) st = cpli_check_keys(r, c, keys, CPLI_COUNT(keys));
     const cpli_yaml *effort = cpli_yaml_get(c, "effort"), *flow = cpli_yaml_get(c, "flow");
     if (st >= 0 && (effort == NULL || flow == NULL))
-      return fail(r, c, "a bond needs `effort` and `flow`: the two inputs that carry its power");
+      return cpli_fail_node(
+          r, c, "a bond needs `effort` and `flow`: the two inputs that carry its power");
     if (st >= 0 && bonds == NULL) return cpli_nomem(r->ctx);
-    if (st >= 0) st = read_text(r, effort, "effort", &bonds[m->n_bonds].name);
-    if (st >= 0) st = read_text(r, flow, "flow", &bonds[m->n_bonds++].value);
+    if (st >= 0) st = cpli_read_text(r, effort, "effort", &bonds[m->n_bonds].name);
+    if (st >= 0) st = cpli_read_text(r, flow, "flow", &bonds[m->n_bonds++].value);
   }
   return st;
 }
@@ -367,22 +372,22 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   const char* keys[VALUES + 3] = {
       [VALUES] = "steps", [VALUES + 1] = "bonds", [VALUES + 2] = "output-derivatives"};
   for (size_t i = 0; i < VALUES; i++) keys[i] = values[i].key;
-  cpl_status st = check_keys(r, node, keys, CPLI_COUNT(keys));
+  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < VALUES && st >= 0; i++) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
     if (value == NULL) continue;
-    if (values[i].text != NULL) st = read_text(r, value, keys[i], values[i].text);
+    if (values[i].text != NULL) st = cpli_read_text(r, value, keys[i], values[i].text);
     else st = cpli_yaml_number(r->yaml, value, keys[i], values[i].number);
   }
   const cpli_yaml *steps = cpli_yaml_get(node, "steps"), *bonds = cpli_yaml_get(node, "bonds"),
                   *slopes = cpli_yaml_get(node, "output-derivatives");
   cpli_setting* list = NULL;
-  if (st >= 0 && steps != NULL) st = read_settings(r, steps, "steps", &list, &m.n_steps);
+  if (st >= 0 && steps != NULL) st = cpli_read_settings(r, steps, "steps", &list, &m.n_steps);
   m.steps = list;
   if (st >= 0 && bonds != NULL) st = read_bonds(r, bonds, &m);
   if (st >= 0 && slopes != NULL)
     st = cpli_yaml_boolean(r->yaml, slopes, "output-derivatives", &m.output_derivatives);
-  m.loc = loc_of(r, node->key);
+  m.loc = cpli_reader_loc(r, node->key);
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
@@ -456,10 +461,10 @@ static cpl_status check_version(reader* r, const cpli_yaml* root) {
   const cpli_yaml* version = cpli_yaml_get(root, "couplet");
   char got[64];
   if (version == NULL)
-    return fail(r, root, "this is no system file: the key `couplet: 1` is missing");
+    return cpli_fail_node(r, root, "this is no system file: the key `couplet: 1` is missing");
   if (version->kind == CPLI_YAML_SCALAR && strcmp(version->text, "1") == 0) return CPL_OK;
-  return fail(r, version, "couplet: this version reads files of version 1, not %s",
-              cpli_yaml_what(version, got));
+  return cpli_fail_node(r, version, "couplet: this version reads files of version 1, not %s",
+                        cpli_yaml_what(version, got));
 }
 
 static cpl_status read_root(reader* r, const cpli_yaml* root) {
@@ -470,7 +475,7 @@ static cpl_status read_root(reader* r, const cpli_yaml* root) {
   if (st >= 0 && r->def->n_modes > 0) return cpli_def_check_modes(r->def);
   if (st < 0 || r->def->n_models > 0 || r->nested) return st;
   const cpli_yaml* models = cpli_yaml_get(root, "models");
-  return fail(r, models != NULL ? models->key : root, "the system has no models");
+  return cpli_fail_node(r, models != NULL ? models->key : root, "the system has no models");
 }
 
 // Where the file is, for messages and cycles.
@@ -526,28 +531,4 @@ cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_sy
   }
   *out = def;
   return CPL_OK;
-}
-
-//------------------------------------ for the other files ------------------------------------
-
-cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node) {
-  return loc_of(r, node);
-}
-cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
-                          cpli_located_text* out) {
-  return read_text(r, node, what, out);
-}
-cpli_located_text cpli_read_key(cpli_reader* r, const cpli_yaml* child) {
-  return key_text(r, child);
-}
-cpl_status cpli_check_keys(const cpli_reader* r, const cpli_yaml* mapping, const char* const* known,
-                           size_t n) {
-  return check_keys(r, mapping, known, n);
-}
-cpl_status cpli_read_settings(cpli_reader* r, const cpli_yaml* node, const char* what,
-                              cpli_setting** out, size_t* n) {
-  return read_settings(r, node, what, out, n);
-}
-cpl_status cpli_read_times(cpli_reader* r, const cpli_yaml* node, cpli_event* e) {
-  return read_times(r, node, e);
 }

@@ -9,27 +9,20 @@
 
 enum { MAX_COPIES = 1000000 };
 
-CPL_PRINTF(3, 4)
-static cpl_status fail(const cpli_reader* r, const cpli_yaml* node, const char* fmt, ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  cpli_source_loc loc = cpli_reader_loc(r, node);
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &loc, "%s", text);
-}
-
 //------------------------------------ modes ------------------------------------
 
 static cpl_status check_leave(const cpli_reader* r, const cpli_yaml* node, const cpli_yaml* when,
                               const cpli_yaml* at, const cpli_transition_def* l) {
-  if (l->to.text == NULL) return fail(r, node, "leave: `to` is missing: the mode it leads to");
-  if (when != NULL && at != NULL) return fail(r, at->key, "leave: give either `when` or `at`");
-  if (at != NULL && l->terminate) return fail(r, at->key, "leave: give either `at` or `on`");
+  if (l->to.text == NULL)
+    return cpli_fail_node(r, node, "leave: `to` is missing: the mode it leads to");
+  if (when != NULL && at != NULL)
+    return cpli_fail_node(r, at->key, "leave: give either `when` or `at`");
+  if (at != NULL && l->terminate)
+    return cpli_fail_node(r, at->key, "leave: give either `at` or `on`");
   if (when == NULL && at == NULL && !l->terminate)
-    return fail(r, node, "leave: it needs `when`, `at` or `on: terminate`");
-  if (when != NULL && when->text[0] == '\0') return fail(r, when, "when: the condition is empty");
+    return cpli_fail_node(r, node, "leave: it needs `when`, `at` or `on: terminate`");
+  if (when != NULL && when->text[0] == '\0')
+    return cpli_fail_node(r, when, "when: the condition is empty");
   return CPL_OK;
 }
 
@@ -52,7 +45,7 @@ static cpl_status read_leave(cpli_reader* r, const cpli_yaml* node, cpli_mode_de
   if (st >= 0 && set != NULL) st = cpli_read_settings(r, set, "set", &sets, &l.n_sets);
   if (st >= 0 && on != NULL) {
     l.terminate = on->text != NULL && strcmp(on->text, "terminate") == 0;
-    if (!l.terminate) return fail(r, on, "on: only `terminate` is known");
+    if (!l.terminate) return cpli_fail_node(r, on, "on: only `terminate` is known");
   }
   l.at = times.at;
   l.n_at = times.n_at;
@@ -89,8 +82,8 @@ static cpl_status check_mode_keys(const cpli_reader* r, const cpli_yaml* node) {
   for (const cpli_yaml* c = node->first; c != NULL; c = c->next) {
     for (size_t i = 0; i < CPLI_COUNT(outside); i++) {
       if (strcmp(c->key->text, outside[i].key) == 0)
-        return fail(r, c->key, "mode \"%s\": `%s` %s", node->key->text, outside[i].key,
-                    outside[i].why);
+        return cpli_fail_node(r, c->key, "mode \"%s\": `%s` %s", node->key->text, outside[i].key,
+                              outside[i].why);
     }
   }
   return cpli_check_keys(r, node, inside, CPLI_COUNT(inside));
@@ -110,7 +103,7 @@ static cpl_status read_mode(cpli_reader* r, const cpli_yaml* node) {
                                             : cpli_read_section(&own, c);
   }
   if (st >= 0 && inner->n_models == 0)
-    return fail(r, node->key, "mode \"%s\" has no models", node->key->text);
+    return cpli_fail_node(r, node->key, "mode \"%s\" has no models", node->key->text);
   if (st >= 0 && inner->no_memory) st = cpli_nomem(r->ctx);
   return st;
 }
@@ -121,9 +114,10 @@ cpl_status cpli_read_modes(cpli_reader* r, const cpli_yaml* node) {
     st = strcmp(c->key->text, "start") == 0 ? cpli_read_text(r, c, "start", &r->def->start_mode)
                                             : read_mode(r, c);
   }
-  if (st >= 0 && r->def->n_modes == 0) return fail(r, node->key, "modes: there is no mode");
+  if (st >= 0 && r->def->n_modes == 0)
+    return cpli_fail_node(r, node->key, "modes: there is no mode");
   if (st >= 0 && r->def->start_mode.text == NULL)
-    return fail(r, node->key, "modes: `start` is missing: the mode to begin with");
+    return cpli_fail_node(r, node->key, "modes: `start` is missing: the mode to begin with");
   return st;
 }
 
@@ -207,10 +201,10 @@ cpl_status cpli_read_count(cpli_reader* r, const cpli_yaml* node, cpli_member me
   cpl_status st = cpli_yaml_number(r->yaml, node, "count", &count);
   if (st < 0) return st;
   if (!(count >= 1) || count > MAX_COPIES || count != (int32_t)count)
-    return fail(r, node, "count must be a whole number from 1 to %d, not %s", MAX_COPIES,
-                node->text);
+    return cpli_fail_node(r, node, "count must be a whole number from 1 to %d, not %s", MAX_COPIES,
+                          node->text);
   if (member.name.text == NULL || strlen(member.name.text) > 190)
-    return fail(r, node, "the name is too long to be counted");
+    return cpli_fail_node(r, node, "the name is too long to be counted");
   for (int32_t i = 1; i <= (int32_t)count && st >= 0; i++) st = add_copy(r, &member, i);
   return st;
 }

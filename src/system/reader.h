@@ -19,6 +19,8 @@ typedef struct cpli_reader {
 //------------------------------------ file.c ------------------------------------
 
 cpli_source_loc cpli_reader_loc(const cpli_reader* r, const cpli_yaml* node);
+CPL_PRINTF(3, 4)
+cpl_status cpli_fail_node(const cpli_reader* r, const cpli_yaml* node, const char* fmt, ...);
 /// Copies the text of a scalar, with its source location, into the definition.
 cpl_status cpli_read_text(cpli_reader* r, const cpli_yaml* node, const char* what,
                           cpli_located_text* out);

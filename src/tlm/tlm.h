@@ -54,8 +54,6 @@ void cpli_wave_span(const cpli_wave* w, double from, double to, double near, int
 double cpli_segment_at(const cpli_segment* s, int32_t component, double t);
 /// The polynomial of degree n - 1 through n points, in powers of t - from.
 void cpli_fit(const double* t, const double* v, int32_t n, double from, double* c);
-/// The same polynomial in powers of a time shifted by `by`.
-void cpli_shift(double* c, double by);
 
 //------------------------------------ parts and ends ------------------------------------
 

@@ -18,7 +18,8 @@ double cpli_segment_at(const cpli_segment* s, int32_t component, double t) {
   return ((c[3] * x + c[2]) * x + c[1]) * x + c[0];
 }
 
-void cpli_shift(double* c, double by) {
+// The same polynomial in powers of a time shifted by `by`.
+static void shift(double* c, double by) {
   c[0] += by * (c[1] + by * (c[2] + by * c[3]));
   c[1] += by * (2 * c[2] + 3 * by * c[3]);
   c[2] += 3 * by * c[3];
@@ -165,7 +166,7 @@ void cpli_wave_span(const cpli_wave* w, double from, double to, double near, int
   if (first->to >= to - near) {
     for (int32_t k = 0; k < width; k++) {
       memcpy(out->c[k], first->c[k], sizeof out->c[k]);
-      cpli_shift(out->c[k], from - first->from);
+      shift(out->c[k], from - first->from);
     }
     return;
   }

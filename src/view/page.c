@@ -16,7 +16,8 @@
 
 //------------------------------------ the template ------------------------------------
 
-cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template* out) {
+// Owned: out->text by the caller, who calls cpli_free().
+static cpl_status read_template(cpl_context* ctx, const char* name, cpli_template* out) {
   static const char* const marks[] = {"@TITLE@", "@DATA@"};
   size_t len;
   *out = (cpli_template){0};
@@ -255,7 +256,7 @@ static void put_data(page* p, const cpl_table* table, const cpl_view_def* def) {
 static cpl_status write_page(page* p, const char* name, const char* title,
                              void (*fill)(page* p, const void* user), const void* user) {
   cpli_template template;
-  cpl_status st = cpli_template_read(p->ctx, name, &template);
+  cpl_status st = read_template(p->ctx, name, &template);
   if (st < 0) return st;
   p->st = cpli_new_file_open(p->ctx, p->path, 0, &p->file);
   if (p->st >= 0) {
@@ -304,7 +305,7 @@ cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path,
 cpl_status cpli_live_page(cpl_context* ctx, const cpl_live_def* def, char** out, size_t* size) {
   cpli_template template;
   page p = {.ctx = ctx, .text = {.ctx = ctx}};
-  cpl_status st = cpli_template_read(ctx, "live.html", &template);
+  cpl_status st = read_template(ctx, "live.html", &template);
   *out = NULL;
   if (st < 0) return st;
   const char* title = def->title != NULL ? def->title : "couplet";

@@ -22,9 +22,6 @@ typedef struct cpli_template {
   size_t sizes[3];
 } cpli_template;
 
-/// Owned: out->text by the caller, who calls cpli_free().
-cpl_status cpli_template_read(cpl_context* ctx, const char* name, cpli_template* out);
-
 /// A page of lib/couplet/view around one JSON object.
 cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path, const char* title,
                            const char* json);

@@ -124,8 +124,6 @@ fmu_status fmu_exit_init(fmu* f, const char* function);
 fmu_status fmu_terminate(fmu* f, const char* function);
 fmu_status fmu_reset(fmu* f, const char* function);
 
-/// A fresh model, as after instantiation.
-cpl_status fmu_make_model(fmu* f);
 void fmu_drop_model(fmu* f);
 
 //------------------------------------ values ------------------------------------

@@ -120,7 +120,8 @@ fmu_status fmu_set_logging(fmu* f, const char* function, bool on, size_t n,
 
 //------------------------------------ making ------------------------------------
 
-cpl_status fmu_make_model(fmu* f) {
+// Makes a fresh model, as after instantiation.
+static cpl_status make_model(fmu* f) {
   return cpli_cmodel_instance(f->cm, f->ctx, f->name, &f->model);
 }
 
@@ -167,7 +168,7 @@ static cpl_status prepare(fmu* f) {
     const cpl_variable* v = &f->cm->desc.vars[i];
     if (v->type != CPL_STRING) f->var_of_ref[v->ref] = i;
   }
-  return fmu_make_model(f);
+  return make_model(f);
 }
 
 static const char* why_not(const fmu_birth* birth) {
@@ -274,7 +275,7 @@ fmu_status fmu_reset(fmu* f, const char* function) {
   // states, but it remembers the lines its inputs were
   f->rtol = 0;
   cpl_component* part = f->model != NULL ? fmu_component(f) : NULL;
-  cpl_status st = part != NULL ? part->ops->reset(part) : fmu_make_model(f);
+  cpl_status st = part != NULL ? part->ops->reset(part) : make_model(f);
   f->state = st >= 0 ? FMU_INSTANTIATED : FMU_FAILED;
   return fmu_result(f, function, st);
 }
