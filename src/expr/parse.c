@@ -299,35 +299,30 @@ static cpl_status parse_unary(draft* d, operand* out) {
   return st;
 }
 
-static cpl_status parse_product(draft* d, operand* out) {
-  cpl_status st = parse_unary(d, out);
-  while (st >= 0 && (at_operator(d, OP_MUL) || at_operator(d, OP_DIV))) {
+// Operands that two operators of equal rank connect, from left to right.
+static cpl_status parse_row(draft* d, cpl_status (*parse_operand)(draft*, operand*), expr_op one,
+                            expr_op other, operand* out) {
+  cpl_status st = parse_operand(d, out);
+  while (st >= 0 && (at_operator(d, one) || at_operator(d, other))) {
     token t = d->now;
     operand x = *out, y;
     st = cpli_lex_next(d);
-    if (st >= 0) st = parse_unary(d, &y);
+    if (st >= 0) st = parse_operand(d, &y);
     if (st >= 0) st = need_number(d, x, cpli_expr_op_name(t.op));
     if (st >= 0) st = need_number(d, y, cpli_expr_op_name(t.op));
     if (st < 0) return st;
-    cpl_type type = t.op == OP_MUL ? common_type(x.type, y.type) : CPL_REAL;
+    cpl_type type = t.op == OP_DIV ? CPL_REAL : common_type(x.type, y.type);
     st = cpli_draft_emit(d, t.op, x, y, type, t.at, out);
   }
   return st;
 }
 
+static cpl_status parse_product(draft* d, operand* out) {
+  return parse_row(d, parse_unary, OP_MUL, OP_DIV, out);
+}
+
 static cpl_status parse_sum(draft* d, operand* out) {
-  cpl_status st = parse_product(d, out);
-  while (st >= 0 && (at_operator(d, OP_ADD) || at_operator(d, OP_SUB))) {
-    token t = d->now;
-    operand x = *out, y;
-    st = cpli_lex_next(d);
-    if (st >= 0) st = parse_product(d, &y);
-    if (st >= 0) st = need_number(d, x, cpli_expr_op_name(t.op));
-    if (st >= 0) st = need_number(d, y, cpli_expr_op_name(t.op));
-    if (st < 0) return st;
-    st = cpli_draft_emit(d, t.op, x, y, common_type(x.type, y.type), t.at, out);
-  }
-  return st;
+  return parse_row(d, parse_product, OP_ADD, OP_SUB, out);
 }
 
 //------------------------------------ logic ------------------------------------
