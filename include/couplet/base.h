@@ -150,6 +150,8 @@ typedef struct cpl_error {
   const char* component;  ///< name of the instance, or of the model, that failed
   const char* variable;   ///< of that component
   double time;            ///< simulated time [s]; NAN: before the run, or unknown
+  const char* unknown;    ///< the name that does not exist, where this is the cause
+  const char* similar;    ///< names that resemble it, one per line
 } cpl_error;
 
 /// The last failure.

@@ -60,7 +60,10 @@ typedef struct cpl_input {
 /// How to run. Start from cpl_default_run_def(), then change what you need.
 typedef struct cpl_run_def {
   size_t size;  ///< set by cpl_default_run_def()
-  double start_time, stop_time;
+  double start_time;
+  /// INFINITY: of a simulation that is advanced step by step without an end; models are not told a
+  /// stop time, and without an interval there are no output points but the ends of advances.
+  double stop_time;
   double interval;   ///< between output points; 0: `step` for steppers, else a 500th of the run
   double step;       ///< communication step of steppers without dense output; 0: `interval`
   double tolerance;  ///< passed to the component (cpl_setup); 0: none
@@ -135,6 +138,21 @@ CPL_API cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name
 /// Before the start: a start value as a text, with a unit perhaps: "30 deg".
 CPL_API cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name,
                                            const char* value);
+
+/// Variables of a simulation, found once, in order to read or set all of them in one call.
+typedef struct cpl_selection cpl_selection;
+
+/// Find variables by their names; that of an array stands for all its elements.
+/// Owned: *out by the caller, who calls cpl_selection_destroy() before cpl_simulation_destroy().
+CPL_API cpl_status cpl_selection_create(cpl_simulation* sim, const char* const* names, size_t n,
+                                        cpl_selection** out);
+CPL_API void cpl_selection_destroy(cpl_selection* selection);        ///< Nullable: selection
+CPL_API size_t cpl_selection_count(const cpl_selection* selection);  ///< of single variables
+CPL_API const cpl_variable* cpl_selection_variable(const cpl_selection* selection, size_t i);
+/// cpl_simulation_get() of every variable, in their order.
+CPL_API cpl_status cpl_selection_get(cpl_selection* selection, double* values);
+/// cpl_simulation_set() of every variable. Nothing is set where one of them cannot be set.
+CPL_API cpl_status cpl_selection_set(cpl_selection* selection, const double* values);
 
 /// Save the state of the simulation. A zeroed snapshot is allocated, a used one is overwritten;
 /// released by cpl_simulation_forget(). A restore deletes the rows in memory that are later than

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Failures as data. The texts of a failure are stored one after the other: message, file,
-// component, variable. Up to 2 KB need no allocation, so that a model may request shorter steps
-// (CPL_RETRY) in every step; longer texts take memory of the context.
+// component, variable, unknown name, similar names. Up to 2 KB need no allocation, so that a model
+// may request shorter steps (CPL_RETRY) in every step; longer texts take memory of the context.
 #include "base/error.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #undef cpl_fail_in
 #undef cpl_fail_prefix
 
-enum { N_TEXTS = 4, LOCATION = 1024 };
+enum { N_TEXTS = 6, LOCATION = 1024 };
 
 //------------------------------------ storing ------------------------------------
 
@@ -27,7 +27,8 @@ static void print_location(const cpl_error* e, char out[LOCATION]) {
 }
 
 void cpli_error_unpack(cpl_error* e, char* texts, size_t size) {
-  const char** members[N_TEXTS] = {&e->text, &e->file, &e->component, &e->variable};
+  const char** members[N_TEXTS] = {&e->text,     &e->file,    &e->component,
+                                   &e->variable, &e->unknown, &e->similar};
   char location[LOCATION];
   char* last = texts + size - 1;
   *last = '\0';
@@ -42,11 +43,13 @@ void cpli_error_unpack(cpl_error* e, char* texts, size_t size) {
 }
 
 static size_t packed_size(const cpl_error* e) {
-  return strlen(e->text) + strlen(e->file) + strlen(e->component) + strlen(e->variable) + N_TEXTS;
+  return strlen(e->text) + strlen(e->file) + strlen(e->component) + strlen(e->variable) +
+         strlen(e->unknown) + strlen(e->similar) + N_TEXTS;
 }
 
 void cpli_error_pack(const cpl_error* e, char* out, size_t size) {
-  const char* texts[N_TEXTS] = {e->text, e->file, e->component, e->variable};
+  const char* texts[N_TEXTS] = {e->text,     e->file,    e->component,
+                                e->variable, e->unknown, e->similar};
   size_t left = size - N_TEXTS;
   for (int i = 0; i < N_TEXTS; i++) {
     size_t n = strlen(texts[i]);
@@ -106,7 +109,12 @@ static char* compose(cpl_context* ctx, char small[CPLI_ERROR_SIZE], const char* 
 cpl_status cpli_vfail(cpl_context* ctx, cpl_status st, const cpl_error* at, bool prefix,
                       const char* fmt, va_list args) {
   char small[CPLI_ERROR_SIZE], location[LOCATION] = "";
-  cpl_error e = {.file = "", .component = "", .variable = "", .time = (double)NAN};
+  cpl_error e = {.file = "",
+                 .component = "",
+                 .variable = "",
+                 .unknown = "",
+                 .similar = "",
+                 .time = (double)NAN};
   if (prefix) e = cpli_last_error(ctx)->data;
   e.status = st;
   if (at != NULL && at->file != NULL) {
@@ -160,6 +168,25 @@ cpl_status cpli_fail_where(cpl_context* ctx, cpl_status st, const char* componen
   if (e.component[0] == '\0' && component != NULL) e.component = component;
   if (e.variable[0] == '\0' && variable != NULL) e.variable = variable;
   if (isnan(e.time)) e.time = time;
+  return cpli_fail_again(ctx, &e);
+}
+
+cpl_status cpli_fail_unknown(cpl_context* ctx, cpl_status st, const char* name,
+                             const char* (*at)(const void* user, size_t i), const void* user,
+                             size_t n) {
+  const char* best[CPLI_NEAREST];
+  size_t found = cpli_nearest_few(name, at, user, n, best), used = 0;
+  char similar[CPLI_ERROR_SIZE / 2] = "";
+  for (size_t i = 0; i < found; i++) {
+    size_t size = strlen(best[i]) + 1;
+    if (used + size >= sizeof similar) break;
+    snprintf(similar + used, sizeof similar - used, "%s%s", i > 0 ? "\n" : "", best[i]);
+    used += strlen(similar + used);
+  }
+  cpl_error e = cpli_last_error(ctx)->data;
+  e.status = st;
+  e.unknown = name;
+  e.similar = similar;
   return cpli_fail_again(ctx, &e);
 }
 

@@ -28,6 +28,12 @@ cpl_status cpli_fail_again(cpl_context* ctx, const cpl_error* error);
 cpl_status cpli_fail_where(cpl_context* ctx, cpl_status st, const char* component,
                            const char* variable, double time);
 
+/// Adds to the last failure that its cause is a name that does not exist, and the names of a list
+/// that resemble it. `at` gives the i-th of n names. Returns `st`.
+cpl_status cpli_fail_unknown(cpl_context* ctx, cpl_status st, const char* name,
+                             const char* (*at)(const void* user, size_t i), const void* user,
+                             size_t n);
+
 /// From now on the failures of this thread go to `e`, which is cleared, until cpli_end_diversion()
 /// with the result.
 cpli_error* cpli_divert_errors(cpl_context* ctx, cpli_error* e);

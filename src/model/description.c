@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "base/error.h"
 
 const cpl_variable cpli_blank_variable = {.description = "",
                                           .causality = CPL_CAUSALITY_LOCAL,
@@ -137,6 +138,7 @@ cpl_status cpl_require_variable(cpl_context* ctx, const cpl_description* desc, c
   if (*out >= 0) return CPL_OK;
   char near[512];
   cpli_nearest(name, variable_name, desc, (size_t)desc->n_vars, near, sizeof near);
-  return cpl_fail_in(ctx, CPL_ERR_INPUT, desc->name, name, NAN, "there is no variable \"%s\"%s%s%s",
-                     name, near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+  cpl_fail_in(ctx, CPL_ERR_INPUT, desc->name, name, NAN, "there is no variable \"%s\"%s%s%s", name,
+              near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
+  return cpli_fail_unknown(ctx, CPL_ERR_INPUT, name, variable_name, desc, (size_t)desc->n_vars);
 }

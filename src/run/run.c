@@ -29,7 +29,8 @@ void cpl_init_run_def(cpl_run_def* def, size_t size) {
 static cpli_grid grid_make(double start, double stop, double spacing) {
   assert(start <= stop && (spacing > 0 || start == stop));
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
-  return (cpli_grid){start, stop, spacing, 1, n >= 1 ? (int64_t)n : 1};
+  // without an end there are as many points as there are numbers; NaN: none
+  return (cpli_grid){start, stop, spacing, 1, n >= 0x1p62 ? INT64_MAX : n >= 1 ? (int64_t)n : 1};
 }
 
 static double grid_next(const cpli_grid* g) {
@@ -44,7 +45,7 @@ static cpl_status check(run* r) {
   const cpl_run_def* d = &r->def;
   cpl_context* ctx = r->s->base.ctx;
   const char* name = r->s->base.name;
-  if (!isfinite(d->start_time) || !isfinite(d->stop_time) || d->stop_time < d->start_time) {
+  if (!isfinite(d->start_time) || !(d->stop_time >= d->start_time)) {
     return cpl_fail_in(
         ctx, CPL_ERR_INPUT, name, NULL, NAN,
         "the run goes from %g to %g: the stop time must not lie before the start time",
@@ -56,7 +57,7 @@ static cpl_status check(run* r) {
   }
   double span = d->stop_time - d->start_time;
   double finest = fmin(d->interval > 0 ? d->interval : span, d->step > 0 ? d->step : span);
-  if (span / finest > 1e12)
+  if (isfinite(span) && span / finest > 1e12)
     return cpl_fail_in(ctx, CPL_ERR_INPUT, name, NULL, NAN,
                        "%g s in steps of %g s are too many steps for a run", span, finest);
   return cpli_check_times(ctx, name, d->start_time, d->stop_time, finest,
@@ -73,6 +74,14 @@ static void plan_grids(run* r) {
   r->output = grid_make(d->start_time, d->stop_time, interval);
   r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
   r->any_time = r->s->base.can.variable_step || r->s->ops->value_time != NULL;
+}
+
+// A stepper whose communication step cannot vary needs one.
+static cpl_status check_endless(const run* r) {
+  if (isfinite(r->exchange.spacing) || r->dense || r->any_time) return CPL_OK;
+  return cpl_fail_in(r->s->base.ctx, CPL_ERR_INPUT, r->s->base.name, NULL, NAN,
+                     "a run without a stop time needs a communication step here, since the model "
+                     "cannot vary it");
 }
 
 // Whether the last step would be shorter than all others, for a stepper that cannot vary it.
@@ -131,7 +140,7 @@ static cpl_status update_event(run* r) {
 static cpl_status dense_step(run* r) {
   cpl_step_result result;
   double jump = cpli_inputs_next_jump(&r->inputs);
-  double limit = fmin(jump, r->def.stop_time);
+  double limit = fmin(jump, r->limit);
   double target = fmin(fmin(grid_next(&r->output), r->until), limit);
   cpl_status st = r->s->ops->step(r->s, target, limit, &result);
   if (st < 0) return st;
@@ -270,14 +279,20 @@ static cpl_status exchange_step(run* r) {
 
 //------------------------------------ the run ------------------------------------
 
+cpl_status cpli_run_set_starts(run* r) {
+  if (r->has_starts) return CPL_OK;
+  r->has_starts = true;
+  return cpli_set_starts(&r->s->base, r->def.starts, r->def.n_starts);
+}
+
 static cpl_status initialize(run* r) {
   cpl_component* c = &r->s->base;
   cpl_setup setup = {.start_time = r->def.start_time,
-                     .has_stop_time = true,
+                     .has_stop_time = isfinite(r->def.stop_time),
                      .stop_time = r->def.stop_time,
                      .has_tolerance = r->def.tolerance > 0,
                      .tolerance = r->def.tolerance};
-  cpl_status st = cpli_set_starts(c, r->def.starts, r->def.n_starts);
+  cpl_status st = cpli_run_set_starts(r);
   if (st >= 0) st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);
   if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def.start_time);
@@ -332,6 +347,7 @@ cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* given) {
   if (st >= 0) st = cpli_inputs_open(&r->inputs, s, &r->def);
   if (st >= 0) st = cpli_recorder_open(&r->recorder, s, &r->def);
   if (st >= 0) plan_grids(r);
+  if (st >= 0) st = check_endless(r);
   return st >= 0 && rows_wait(r) ? cpli_recorder_wait(&r->recorder) : st;
 }
 
@@ -348,6 +364,9 @@ cpl_status cpli_run_start(run* r) {
 cpl_status cpli_run_advance(run* r) {
   cpl_status st = CPL_OK;
   assert(r->running && r->until <= r->def.stop_time);
+  // without an end, steps of the solver that grow with every one of them are limited
+  bool endless = !isfinite(r->def.stop_time);
+  r->limit = endless ? r->until + 100 * (r->until - r->t) : r->def.stop_time;
   cpli_watch_steps(r->s->base.ctx, on_stepped, r);
   while (st >= 0 && !r->ended && r->t < r->until) {
     if (cpli_cancelled(r->s->base.ctx)) st = CPL_ERR_CANCELLED;
@@ -398,6 +417,9 @@ void cpli_run_close(run* r) {
 cpl_status cpl_run(cpl_stepper* s, const cpl_run_def* def, cpl_run_stats* stats) {
   run r;
   cpl_status st = cpli_run_open(&r, s, def);
+  if (st >= 0 && !isfinite(r.def.stop_time))
+    st = cpl_fail_in(s->base.ctx, CPL_ERR_INPUT, s->base.name, NULL, NAN,
+                     "a run to its end needs a finite stop time");
   if (st >= 0) st = cpli_run_start(&r);
   if (st >= 0) st = cpli_run_advance(&r);
   st = cpli_run_finish(&r, st);

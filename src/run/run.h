@@ -148,11 +148,13 @@ struct cpl_simulation {
   cpli_recorder recorder;
   cpli_grid output, exchange;
   double t, until;  // reached, and where the present advance ends
+  double limit;     // to which the stepper may integrate ahead
   bool dense;
   double tolerance;  // of the error control of communication steps; 0: none
   bool any_time;     // without dense output: output points are communication points
   bool ended;
   bool running;      // it is initialised
+  bool has_starts;   // the start values of the definition are set
   cpl_status st;     // of the simulation so far
   bool changed;      // a value was set since the last step
   bool recorded;     // t is recorded with the present values
@@ -177,3 +179,19 @@ cpl_status cpli_run_update(cpl_simulation* r);
 /// stepper is terminated, and r->stats is complete.
 cpl_status cpli_run_finish(cpl_simulation* r, cpl_status st);
 void cpli_run_close(cpl_simulation* r);
+/// Sets the start values of the definition, once: those that are set later replace them.
+cpl_status cpli_run_set_starts(cpl_simulation* r);
+
+//------------------------------------ simulation.c ------------------------------------
+
+/// Values that were set take effect: both sides are recorded.
+cpl_status cpli_take_effect(cpl_simulation* sim);
+cpl_status cpli_simulation_find(const cpl_simulation* sim, const char* name,
+                                const cpl_variable** out);
+/// Whether a variable can be set during a run. *state: the number of a state that is set as such;
+/// -1: the variable is set by its reference.
+cpl_status cpli_simulation_target(const cpl_simulation* sim, const cpl_variable* v, int32_t* state);
+cpl_status cpli_simulation_integer(const cpl_simulation* sim, const cpl_variable* v, double value,
+                                   int64_t* out);
+/// Fails: Strings and Binaries are no numbers.
+cpl_status cpli_simulation_number(const cpl_simulation* sim, const cpl_variable* v);

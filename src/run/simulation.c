@@ -41,8 +41,7 @@ cpl_status cpl_simulation_start(cpl_simulation* sim) {
   return sim->st = cpli_run_start(sim);
 }
 
-// What was set takes effect: both sides are recorded.
-static cpl_status take_effect(cpl_simulation* sim) {
+cpl_status cpli_take_effect(cpl_simulation* sim) {
   bool due = sim->changed && sim->s->base.can.zero_step;
   sim->changed = false;
   return due ? cpli_run_update(sim) : CPL_OK;
@@ -52,8 +51,9 @@ cpl_status cpl_simulation_advance(cpl_simulation* sim, double until) {
   if (!sim->running) return refuse(sim, "has not been started");
   if (sim->st < 0) return refuse(sim, "has failed before");
   if (!(until >= sim->t)) return refuse(sim, "can only advance to a later time");
-  cpl_status st = take_effect(sim);
   sim->until = fmin(until, sim->def.stop_time);
+  if (!isfinite(sim->until)) return refuse(sim, "has no stop time: it advances to finite times");
+  cpl_status st = cpli_take_effect(sim);
   if (st >= 0) st = cpli_run_advance(sim);
   sim->st = st;
   return st >= 0 && sim->ended ? CPL_TERMINATE : st;
@@ -71,7 +71,8 @@ cpl_status cpl_simulation_finish(cpl_simulation* sim, cpl_run_stats* stats) {
 
 //------------------------------------ values ------------------------------------
 
-static cpl_status find(const cpl_simulation* sim, const char* name, const cpl_variable** out) {
+cpl_status cpli_simulation_find(const cpl_simulation* sim, const char* name,
+                                const cpl_variable** out) {
   const cpl_component* c = &sim->s->base;
   int32_t i = -1;
   cpl_status st = cpl_require_variable(c->ctx, c->desc, name, &i);
@@ -84,15 +85,19 @@ static cpl_status wrong_type(const cpl_simulation* sim, const cpl_variable* v) {
                      v->name, cpl_type_name((cpl_type)v->type));
 }
 
+cpl_status cpli_simulation_number(const cpl_simulation* sim, const cpl_variable* v) {
+  return v->type == CPL_STRING || v->type == CPL_BINARY ? wrong_type(sim, v) : CPL_OK;
+}
+
 cpl_status cpl_simulation_get(cpl_simulation* sim, const char* name, double* value) {
   cpl_component* c = &sim->s->base;
   const cpl_variable* v = NULL;
   int64_t integer = 0;
   *value = NAN;
-  cpl_status st = find(sim, name, &v);
-  if (st >= 0 && sim->running) st = take_effect(sim);
+  cpl_status st = cpli_simulation_find(sim, name, &v);
+  if (st >= 0 && sim->running) st = cpli_take_effect(sim);
+  if (st >= 0) st = cpli_simulation_number(sim, v);
   if (st < 0) return st;
-  if (v->type == CPL_STRING || v->type == CPL_BINARY) return wrong_type(sim, v);
   if (v->type == CPL_REAL) return c->ops->get_real(c, &v->ref, 1, value);
   st = c->ops->get_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
   bool is_unsigned = v->width == CPL_WIDTH_UINT64;
@@ -104,7 +109,7 @@ cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name, const 
   cpl_component* c = &sim->s->base;
   const cpl_variable* v = NULL;
   *value = "";
-  cpl_status st = find(sim, name, &v);
+  cpl_status st = cpli_simulation_find(sim, name, &v);
   if (st < 0) return st;
   return v->type == CPL_STRING ? c->ops->get_string(c, &v->ref, 1, value) : wrong_type(sim, v);
 }
@@ -112,7 +117,8 @@ cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name, const 
 cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name, const char* value) {
   cpl_start start = {name, value};
   if (sim->running) return refuse(sim, "has been started: start values cannot be set any more");
-  return cpli_set_starts(&sim->s->base, &start, 1);
+  cpl_status st = cpli_run_set_starts(sim);
+  return st < 0 ? st : cpli_set_starts(&sim->s->base, &start, 1);
 }
 
 static int32_t state_of(const cpl_description* d, const cpl_variable* v) {
@@ -123,33 +129,52 @@ static int32_t state_of(const cpl_description* d, const cpl_variable* v) {
   return -1;
 }
 
-static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double value) {
-  cpl_component* c = &sim->s->base;
+cpl_status cpli_simulation_target(const cpl_simulation* sim, const cpl_variable* v,
+                                  int32_t* state) {
+  const cpl_component* c = &sim->s->base;
   bool input = v->causality == CPL_CAUSALITY_INPUT;
   bool tunable =
       v->causality == CPL_CAUSALITY_PARAMETER && v->variability == CPL_VARIABILITY_TUNABLE;
-  int32_t state = state_of(c->desc, v);
-  int64_t integer = (int64_t)value;
-  if (!input && !tunable && state >= 0 && sim->s->ops->set_states != NULL)
-    return sim->s->ops->set_states(sim->s, &state, 1, &value);
-  if (!input && !tunable)
-    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, v->name, NAN,
-                       "%s is neither an input nor a tunable parameter nor a state that can be "
-                       "set: it cannot be set during a run",
-                       v->name);
-  if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
-  if (v->type == CPL_STRING || v->type == CPL_BINARY) return wrong_type(sim, v);
+  *state = -1;
+  if (input || tunable) return cpli_simulation_number(sim, v);
+  *state = sim->s->ops->set_states != NULL ? state_of(c->desc, v) : -1;
+  if (*state >= 0) return CPL_OK;
+  return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, v->name, NAN,
+                     "%s is neither an input nor a tunable parameter nor a state that can be "
+                     "set: it cannot be set during a run",
+                     v->name);
+}
+
+cpl_status cpli_simulation_integer(const cpl_simulation* sim, const cpl_variable* v, double value,
+                                   int64_t* out) {
+  *out = 0;
   if (!(fabs(value) < 0x1p63) || value != floor(value))
-    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, v->name, NAN,
+    return cpl_fail_in(sim->s->base.ctx, CPL_ERR_INPUT, sim->s->base.name, v->name, NAN,
                        "%s cannot be %.17g: it is a %s", v->name, value,
                        cpl_type_name((cpl_type)v->type));
-  return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
+  *out = (int64_t)value;
+  return CPL_OK;
+}
+
+static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double value) {
+  cpl_component* c = &sim->s->base;
+  int32_t state = -1;
+  int64_t integer = 0;
+  cpl_status st = cpli_simulation_target(sim, v, &state);
+  if (st < 0) return st;
+  if (state >= 0) {  // which a model does not take once an input is set
+    st = cpli_take_effect(sim);
+    return st < 0 ? st : sim->s->ops->set_states(sim->s, &state, 1, &value);
+  }
+  if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
+  st = cpli_simulation_integer(sim, v, value, &integer);
+  return st < 0 ? st : c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
 cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value) {
   const cpl_variable* v = NULL;
   char text[40];
-  cpl_status st = find(sim, name, &v);
+  cpl_status st = cpli_simulation_find(sim, name, &v);
   if (st < 0) return st;
   snprintf(text, sizeof text, "%.17g", value);
   if (!sim->running) return cpl_simulation_set_text(sim, name, text);

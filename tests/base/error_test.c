@@ -105,6 +105,29 @@ static void files_have_locations(void** state) {
   CHECK_INT(e->column, 3);
 }
 
+// The name and those that resemble it, nearest first.
+static void unknown_names_have_similar_ones(void** state) {
+  cpl_context* ctx = *state;
+  static const cpl_declaration list[] = {{"flow"}, {"flown"}, {"level"}, {"Flows"}, {0}};
+  static const cpl_model_def def = {.name = "names", .inputs = list};
+  cpl_source* source = NULL;
+  int32_t found = 0;
+  CHECK_OK(ctx, cpl_c_define(ctx, &def, &source));
+  const cpl_description* d = cpl_source_description(source);
+  CHECK_INT(cpl_require_variable(ctx, d, "flows", &found), CPL_ERR_INPUT);
+  const cpl_error* e = cpl_context_last_error(ctx);
+  CHECK_STR(e->unknown, "flows");
+  CHECK_STR(e->similar, "Flows\nflow\nflown");
+  cpl_fail_prefix(ctx, e->status, "here");
+  CHECK_STR(cpl_context_last_error(ctx)->unknown, "flows");
+  CHECK_INT(cpl_require_variable(ctx, d, "z", &found), CPL_ERR_INPUT);
+  CHECK_STR(cpl_context_last_error(ctx)->unknown, "z");
+  CHECK_STR(cpl_context_last_error(ctx)->similar, "");
+  cpl_fail(ctx, CPL_ERR_INPUT, "something else");
+  CHECK_STR(cpl_context_last_error(ctx)->unknown, "");
+  cpl_source_destroy(source);
+}
+
 //------------------------------------ runs ------------------------------------
 
 // x' = 1 until the limit; beyond it the model fails, or with `nan` x' is not a number.
@@ -205,6 +228,7 @@ int main(void) {
       cmocka_unit_test(short_texts_need_no_memory),
       cmocka_unit_test(without_memory_a_text_is_cut),
       cmocka_unit_test(files_have_locations),
+      cmocka_unit_test(unknown_names_have_similar_ones),
       cmocka_unit_test(failed_calls_have_component_and_time),
       cmocka_unit_test(failed_solutions_have_a_variable),
       cmocka_unit_test(threads_keep_their_failures),
