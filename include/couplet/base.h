@@ -184,6 +184,11 @@ CPL_API CPL_PRINTF(4, 5) void cpl_log(cpl_context* ctx, cpl_log_level level, con
 /// of exit() into a CPL_ERR_MODEL that names the model and the call. Installs signal handlers for
 /// the whole process.
 CPL_API void cpl_guard_crashes(void);
+/// Leave all calls of models that are in progress, as if they had crashed: for models that do not
+/// return after cpl_context_cancel(). Requires cpl_guard_crashes(). A lock that such a model holds,
+/// as that of malloc() in a program with threads, stays locked. May be called from any thread and
+/// from signal handlers; does not return where this thread leaves a call.
+CPL_API void cpl_leave_calls(void);
 
 /// The version of the library, "major.minor.patch".
 CPL_API const char* cpl_version(void);

@@ -181,6 +181,8 @@ void cpli_guard_leave_calls(bool program) {
   on_leave(leave_signal());
 }
 
+void cpl_leave_calls(void) { cpli_guard_leave_calls(false); }
+
 //------------------------------------ calls ------------------------------------
 
 const char* cpli_guard_run(void (*function)(void* user), void* user) {

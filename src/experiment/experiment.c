@@ -42,8 +42,13 @@ static cpl_status choose_times(cpl_experiment* e) {
   return st < 0 ? st : must_be_positive(e, "step", e->wanted.step);
 }
 
+// A run without an end has the steps of one to the stop time of the model.
 static double usual_step(const cpl_experiment* e) {
-  const double all = e->run.stop_time - e->run.start_time;
+  const cpl_default_experiment* d = &e->source->desc->experiment;
+  const double stop = isfinite(e->run.stop_time) ? e->run.stop_time
+                      : d->has_stop              ? d->stop
+                                                 : e->run.start_time + 1;
+  const double all = stop - e->run.start_time;
   return e->run.interval > 0 ? e->run.interval : all > 0 ? all / 500 : 1;
 }
 

@@ -4,6 +4,7 @@
 // The inputs of an experiment: a table, and the variables that its columns drive.
 #include <stdio.h>
 
+#include "base/error.h"
 #include "experiment/experiment.h"
 
 cpl_status cpl_input_table_read(cpl_context* ctx, const char* path, cpl_table** out) {
@@ -43,13 +44,14 @@ static cpl_status no_variable(cpl_context* ctx, const cpl_description* d, const 
     if (takes_a_table(&d->vars[i])) vars[n++] = i;
   }
   cpli_nearest(name, taker_at, &(takers){d, vars}, n, near, sizeof near);
-  cpli_free(ctx, vars);
   const bool some = near[0] != '\0';
-  return cpl_fail(
-      ctx, CPL_ERR_INPUT,
-      "%s: there is no input \"%s\"%s%s%s (couplet run --input-ignore-extra leaves such "
-      "columns out)",
-      d->name, name, some ? " (is it " : "", near, some ? "?)" : "");
+  cpl_fail(ctx, CPL_ERR_INPUT,
+           "%s: there is no input \"%s\"%s%s%s (couplet run --input-ignore-extra leaves such "
+           "columns out)",
+           d->name, name, some ? " (is it " : "", near, some ? "?)" : "");
+  cpli_fail_unknown(ctx, CPL_ERR_INPUT, name, taker_at, &(takers){d, vars}, n);
+  cpli_free(ctx, vars);
+  return CPL_ERR_INPUT;
 }
 
 // The name of the variable that a column drives. A name that itself ends in brackets looks like a

@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linearisation of models and systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ._settings import Input, Model
+
+__all__ = ["Linear", "linearize"]
+
+
+class Linear:
+    """x' = A x + B u, y = C x + D u for small deviations from a point.
+
+    ``A, B, C, D = linear`` unpacks the matrices, so that ``control.ss(*linear)`` takes them.
+    """
+
+    #: names of the states, inputs and outputs
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    #: the point: states, their derivatives, inputs and outputs
+    x: NDArray[np.float64]
+    dx: NDArray[np.float64]
+    u: NDArray[np.float64]
+    y: NDArray[np.float64]
+    #: the matrices
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+    C: NDArray[np.float64]
+    D: NDArray[np.float64]
+    #: the time of the point [s]
+    time: float
+
+    @classmethod
+    def _from_core(cls, data: tuple[Any, ...], time: float) -> Linear:
+        import numpy as np
+
+        self = cls()
+        self.states, self.inputs, self.outputs = data[:3]
+        self.time = time
+        vectors = [np.frombuffer(values, dtype=np.float64).copy() for values in data[3:]]
+        self.x, self.dx, self.u, self.y = vectors[:4]
+        n, m, k = len(self.states), len(self.inputs), len(self.outputs)
+        shapes = [(n, n), (n, m), (k, n), (k, m)]
+        self.A, self.B, self.C, self.D = (
+            values.reshape(shape, order="F") for values, shape in zip(vectors[4:], shapes)
+        )
+        return self
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return iter((self.A, self.B, self.C, self.D))
+
+    def __repr__(self) -> str:
+        return (
+            f"<couplet.Linear at t = {self.time:g} s: {len(self.states)} states, "
+            f"{len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+        )
+
+
+def linearize(
+    model: Model,
+    *,
+    at: Optional[float] = None,
+    start: Optional[float] = None,
+    step: Optional[float] = None,
+    solver: Optional[str] = None,
+    rtol: Optional[float] = None,
+    atol: Optional[float] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    input: Input = None,
+    only: Iterable[str] = (),
+    linear: Optional[str] = None,
+    projection: Optional[str] = None,
+    isolate: bool = False,
+    call_timeout: Optional[float] = None,
+) -> Linear:
+    """Simulate up to the time ``at`` (default: the start) and linearise there.
+
+    ``only``: states, inputs and outputs, by names or patterns. The other keywords are those of
+    :func:`couplet.simulate`.
+
+    >>> import couplet
+    >>> m = couplet.linearize("examples/van_der_pol/van_der_pol.c", set={"x0": 2, "mu": 1})
+    >>> m.states
+    ('x0', 'x1')
+    >>> A, B, C, D = m
+    >>> A.round(6)
+    array([[ 0.,  1.],
+           [-1., -3.]])
+    """
+    from ._run import open as open_run
+
+    with open_run(
+        model,
+        start=start,
+        **({} if at is None else {"stop": at, "interval": max(at - (start or 0), 1e-300)}),
+        step=step,
+        solver=solver,
+        rtol=rtol,
+        atol=atol,
+        set=set,
+        input=input,
+        as_="me",
+        form="ode",
+        linear=linear,
+        loops="nested",
+        projection=projection,
+        one_solver=True,
+        isolate=isolate,
+        call_timeout=call_timeout,
+    ) as run:
+        if at is not None and at > run.start_time:
+            reached = run.advance(at)
+            if reached < at:
+                from ._errors import ModelError
+
+                raise ModelError(f"{model!s}: the model ended the run at t={reached:.12g}")
+        return run.linearize(only)

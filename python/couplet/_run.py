@@ -1,0 +1,397 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""Simulations: from start to stop, and step by step."""
+
+from __future__ import annotations
+
+import math
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+
+from . import _core
+from ._errors import log_level
+from ._result import Result
+from ._settings import make_settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._linear import Linear
+    from ._settings import Input, Model
+
+__all__ = ["Run", "Reader", "Writer", "Snapshot", "simulate", "open"]
+
+Snapshot = _core.Snapshot
+
+
+class Reader:
+    """Variables of a run that are read together; made by :meth:`Run.reader`.
+
+    Integers and Booleans are numbers of type float64 here.
+    """
+
+    def __init__(self, run: Run, names: tuple[str, ...]) -> None:
+        import numpy as np
+
+        self._core = _core.Selection(run, names)
+        #: the values of the last :meth:`update`; always the same array
+        self.values: NDArray[np.float64] = np.frombuffer(self._core, dtype=np.float64)
+        #: reads the present values into ``values``
+        self.update: Callable[[], None] = self._core.get
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables; elements of arrays are listed one by one."""
+        return self._core.names
+
+    def read(self) -> NDArray[np.float64]:
+        """The present values, as a new array."""
+        self.update()
+        return self.values.copy()
+
+    __call__ = read
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Writer:
+    """Variables of a run that are set together; made by :meth:`Run.writer`."""
+
+    def __init__(self, run: Run, names: tuple[str, ...]) -> None:
+        import numpy as np
+
+        self._core = _core.Selection(run, names)
+        #: the values that :meth:`update` sets; always the same array
+        self.values: NDArray[np.float64] = np.frombuffer(self._core, dtype=np.float64)
+        #: sets the variables to ``values``
+        self.update: Callable[[], None] = self._core.set
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables; elements of arrays are listed one by one."""
+        return self._core.names
+
+    def write(self, values: ArrayLike) -> None:
+        """Set all variables: one value for each, in the order of ``names``."""
+        import numpy as np
+
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != self.values.shape:
+            raise ValueError(f"{len(self)} values are needed, not an array of shape {array.shape}")
+        self.values[:] = array
+        self.update()
+
+    __call__ = write
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Run(_core.Run):
+    """A simulation that is advanced step by step; made by :func:`couplet.open`.
+
+    Values are read and set by name between the steps. A value that is set before the first step or
+    reading is a start value. The models are initialised by :meth:`start`, or by the first step or
+    reading.
+
+    >>> import couplet
+    >>> with couplet.open("examples/bouncing_ball/bouncing_ball.c") as run:
+    ...     run["h"] = 2.0
+    ...     while run.time < 1:
+    ...         _ = run.step(0.25)
+    ...     snapshot = run.save()
+    ...     _ = run.advance(2)
+    ...     run.restore(snapshot)
+    ...     run.time, run["bounces"]
+    (1.0, 1)
+
+    A run is used by one thread at a time; several runs can be used by several threads at once.
+    """
+
+    _model: str
+    _last_stats: Optional[dict[str, Any]]
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        value: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"t = {self.time:g} s"
+        return f"<couplet.Run of {self._model}: {state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a run cannot be pickled; its result can")
+
+    #------------------------------------ values ------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all variables."""
+        return self._names()
+
+    def reader(self, names: Iterable[str]) -> Reader:
+        """Find variables once, in order to read all of them quickly, many times.
+
+        >>> import couplet
+        >>> with couplet.open("examples/bouncing_ball/bouncing_ball.c") as run:
+        ...     reader = run.reader(["h", "v"])
+        ...     _ = run.step(0.1)
+        ...     reader.read().round(3)
+        array([ 0.951, -0.981])
+        """
+        return Reader(self, _names(names))
+
+    def writer(self, names: Iterable[str]) -> Writer:
+        """Find variables once, in order to set all of them quickly, many times."""
+        return Writer(self, _names(names))
+
+    def get(self, names: Iterable[str]) -> NDArray[np.float64]:
+        """The values of several variables."""
+        return self.reader(names).read()
+
+    def set(self, values: Mapping[str, Any]) -> None:
+        """Set several variables."""
+        for name, value in values.items():
+            self[name] = value
+
+    def _get_array(self, name: str) -> NDArray[np.float64]:
+        return self.reader([name]).read()
+
+    def _set_array(self, name: str, values: Any) -> None:
+        import numpy as np
+
+        self.writer([name]).write(np.ravel(values))
+
+    #------------------------------------ states ------------------------------------
+
+    def save(self) -> Snapshot:
+        """Save the present state, in order to return to it any number of times."""
+        return Snapshot(self)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to a saved state. Rows that were recorded later are removed."""
+        snapshot.restore(self)
+
+    #------------------------------------ results ------------------------------------
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Statistics so far."""
+        if not self.closed:
+            self._last_stats = self._stats()
+        return self._last_stats or {}
+
+    @property
+    def result(self) -> Result:
+        """What was recorded so far, also of a closed run."""
+        return Result._from_rows(self._rows(), self.stats, self._model)
+
+    def close(self) -> None:
+        """End the run and release the models. The result remains."""
+        if not self.closed:
+            self.stats  # of a run that is not finished
+        super().close()
+
+    def linearize(self, only: Iterable[str] = ()) -> Linear:
+        """The matrices of x' = A x + B u, y = C x + D u at the present point.
+
+        Open the run with ``one_solver=True`` and ``form="ode"``, or use :func:`couplet.linearize`.
+        """
+        from ._linear import Linear
+
+        return Linear._from_core(self._linearize(_names(only)), self.time)
+
+    def _failed(self, error: BaseException) -> None:
+        """Called by the library: add what was computed to an exception."""
+        try:
+            error.result = self.result  # type: ignore[attr-defined]
+        except Exception:
+            pass
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _make_run(model: Model, settings: dict[str, Any]) -> Run:
+    run = Run(settings)
+    run._model = os.fsdecode(settings["path"])
+    run._last_stats = None
+    return run
+
+
+def open(  # noqa: A001 (couplet.open)
+    model: Model,
+    *,
+    start: Optional[float] = None,
+    stop: float = math.inf,
+    interval: Optional[float] = None,
+    step: Optional[float] = None,
+    solver: Union[str, Mapping[str, str], None] = None,
+    rtol: Optional[float] = None,
+    atol: Optional[float] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    record: Optional[Iterable[str]] = None,
+    input: Input = None,
+    as_: Optional[str] = None,
+    form: Optional[str] = None,
+    linear: Optional[str] = None,
+    loops: Optional[str] = None,
+    projection: Optional[str] = None,
+    one_solver: bool = False,
+    isolate: bool = False,
+    call_timeout: Optional[float] = None,
+    call_log: Optional[str] = None,
+    threads: Optional[int] = None,
+    processes: bool = False,
+    input_ignore_extra: bool = False,
+    progress: Optional[Callable[[float, float], Any]] = None,
+) -> Run:
+    """Open a model or system for a simulation step by step.
+
+    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml). The keywords are those of
+    :func:`simulate`; without ``stop`` the run has no end.
+
+    >>> import couplet
+    >>> run = couplet.open("examples/van_der_pol/van_der_pol.c", rtol=1e-8)
+    >>> run.step(0.5)
+    0.5
+    >>> run.close()
+    """
+    return _make_run(
+        model,
+        make_settings(
+            model,
+            start=start,
+            stop=stop,
+            interval=interval,
+            step=step,
+            solver=solver,
+            rtol=rtol,
+            atol=atol,
+            set=set,
+            record=record,
+            input=input,
+            as_=as_,
+            form=form,
+            linear=linear,
+            loops=loops,
+            projection=projection,
+            one_solver=one_solver,
+            isolate=isolate,
+            call_timeout=call_timeout,
+            call_log=call_log,
+            threads=threads,
+            processes=processes,
+            ignore_extra=input_ignore_extra,
+            progress=progress,
+            log_level=log_level(),
+        ),
+    )
+
+
+def simulate(
+    model: Model,
+    *,
+    start: Optional[float] = None,
+    stop: Optional[float] = None,
+    interval: Optional[float] = None,
+    step: Optional[float] = None,
+    solver: Union[str, Mapping[str, str], None] = None,
+    rtol: Optional[float] = None,
+    atol: Optional[float] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    record: Optional[Iterable[str]] = None,
+    input: Input = None,
+    as_: Optional[str] = None,
+    form: Optional[str] = None,
+    linear: Optional[str] = None,
+    loops: Optional[str] = None,
+    projection: Optional[str] = None,
+    one_solver: bool = False,
+    isolate: bool = False,
+    call_timeout: Optional[float] = None,
+    call_log: Optional[str] = None,
+    threads: Optional[int] = None,
+    processes: bool = False,
+    input_ignore_extra: bool = False,
+    progress: Optional[Callable[[float, float], Any]] = None,
+) -> Result:
+    """Simulate a model or system from start to stop.
+
+    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml). What is not given is taken
+    from the file. The keywords are the options of ``couplet run``:
+
+    start, stop       times [s]
+    interval          between output points [s]
+    step              the step of fixed-step solvers, the maximum of others, and the communication
+                      step of co-simulation [s]
+    solver            :data:`couplet.solvers` lists them; a dict of model and solver for the models
+                      of a system with delay lines
+    rtol, atol        tolerances
+    set               a dict of parameters and start values; texts may have units: "30 deg"
+    record            names, or patterns with * and ?; default: outputs and states
+    input             a file (.csv, .mat); a dict of names and (times, values) or functions of time;
+                      a DataFrame or structured array with a column ``time``
+    as_               "me" or "cs": model exchange or co-simulation, for FMUs with both
+    form, linear, loops, projection, one_solver
+                      how the equations are solved, see ``couplet run --help``
+    isolate           models run in processes of their own: a crash is an exception in any case,
+                      but then it cannot damage this process
+    call_timeout      end the run when a call of a model takes longer [s]; isolates
+    call_log          a file that records every FMI call
+    threads, processes
+                      systems with delay lines: number of threads; one process per component
+    progress          a function of (time, step size), called at most ten times per second
+
+    A run that fails raises an :class:`Error` whose ``result`` is what was computed before. Ctrl-C
+    raises KeyboardInterrupt, likewise with ``result``.
+
+    >>> import couplet
+    >>> r = couplet.simulate("examples/van_der_pol/van_der_pol.c", stop=2, set={"mu": 3})
+    >>> float(r.time[-1])
+    2.0
+    """
+    run = _make_run(
+        model,
+        make_settings(
+            model,
+            start=start,
+            stop=stop,
+            interval=interval,
+            step=step,
+            solver=solver,
+            rtol=rtol,
+            atol=atol,
+            set=set,
+            record=record,
+            input=input,
+            as_=as_,
+            form=form,
+            linear=linear,
+            loops=loops,
+            projection=projection,
+            one_solver=one_solver,
+            isolate=isolate,
+            call_timeout=call_timeout,
+            call_log=call_log,
+            threads=threads,
+            processes=processes,
+            ignore_extra=input_ignore_extra,
+            progress=progress,
+            log_level=log_level(),
+        ),
+    )
+    with run:
+        run._run()
+        return run.result

@@ -1,0 +1,115 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""Arguments of Python as settings of the library: texts, tuples and arrays."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
+
+if TYPE_CHECKING:
+    Model = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+    #: a file; or names with (times, values) or functions; or a table with a column time
+    Input = Union[Model, Mapping[str, Any], Any, None]
+
+
+def text_of(value: Any) -> str:
+    """A value as the text of a start value: exact, and of any type."""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "tolist"):  # of numpy
+        value = value.tolist()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(text_of(item) for item in _flat(value)) + "]"
+    return repr(float(value))
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            flat.extend(_flat(value))
+        else:
+            flat.append(value)
+    return flat
+
+
+def _doubles(values: Any) -> Any:
+    import numpy as np
+
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"times and values are vectors, not arrays of shape {array.shape}")
+    return array
+
+
+def _split_unit(name: str) -> tuple[str, Optional[str]]:
+    """ "T [degC]" as in the header of a CSV file."""
+    if name.endswith("]") and " [" in name:
+        variable, _, unit = name[:-1].rpartition(" [")
+        return variable.rstrip(), unit
+    return name, None
+
+
+def _table(names: list[str], column: Callable[[str], Any]) -> tuple[Any, ...]:
+    time = [name for name in names if name.lower() in ("time", "time [s]")]
+    if not time:
+        raise ValueError("an input table needs a column time")
+    others = [name for name in names if name != time[0]]
+    pairs = [_split_unit(name) for name in others]
+    return (
+        tuple(name for name, _ in pairs),
+        tuple(unit for _, unit in pairs),
+        _doubles(column(time[0])),
+        tuple(_doubles(column(name)) for name in others),
+    )
+
+
+def _add_input(settings: dict[str, Any], given: Any) -> None:
+    if isinstance(given, (str, bytes, os.PathLike)):
+        settings["input"] = os.fsencode(given)
+    elif isinstance(given, Mapping):
+        inputs: list[tuple[str, Any]] = []
+        for name, value in given.items():
+            if callable(value):
+                inputs.append((name, value))
+            else:
+                time, values = value
+                inputs.append((name, (_doubles(time), (_doubles(values),))))
+        settings["inputs"] = tuple(inputs)
+    elif getattr(getattr(given, "dtype", None), "names", None):  # a structured array
+        settings["table"] = _table(list(given.dtype.names), lambda name: given[name])
+    elif hasattr(given, "columns") and hasattr(given, "index"):  # a DataFrame
+        frame = given
+        if not any(str(name).lower() == "time" for name in frame.columns):
+            frame = frame.reset_index(names="time")
+        settings["table"] = _table([str(n) for n in frame.columns], lambda name: frame[name])
+    else:
+        raise TypeError(
+            "input is a file, a dict of names and (times, values) or functions, a DataFrame or a "
+            f"structured array, not {type(given).__name__}"
+        )
+
+
+def make_settings(model: Model, **given: Any) -> dict[str, Any]:
+    """The settings of a run, as the library takes them; what is None is not given."""
+    settings = {key: value for key, value in given.items() if value is not None}
+    settings["path"] = os.fsencode(model)
+    solver = settings.get("solver")
+    if isinstance(solver, Mapping):
+        del settings["solver"]
+        settings["solvers"] = tuple(solver.items())
+    if "set" in settings:
+        settings["set"] = tuple((name, text_of(v)) for name, v in settings["set"].items())
+    if "record" in settings:
+        record = settings["record"]
+        settings["record"] = (record,) if isinstance(record, str) else tuple(record)
+    if "call_log" in settings:
+        settings["call_log"] = os.fsencode(settings["call_log"])
+    if "input" in settings:
+        _add_input(settings, settings.pop("input"))
+    return settings

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The extension module couplet._core: objects of CPython over the public headers of couplet, by the
+// stable interface of CPython 3.11, so that one binary serves all later versions. It has no logic
+// of simulations; the package around it (python/couplet) has the names that users see.
+//
+// Rules: the interpreter lock is released during every call of the library that can call a model.
+// A session (a context, its messages, the exception of a callback) is used by one thread at a time,
+// which `busy` ensures. Objects made before a fork() cannot be used after it in the child.
+#pragma once
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "couplet/couplet.h"
+
+//------------------------------------ session.c ------------------------------------
+
+typedef struct core_message {
+  cpl_log_level level;
+  char* who;
+  char* text;
+} core_message;
+
+typedef struct core_session {
+  cpl_context* ctx;
+  pthread_mutex_t mutex;  // of the messages, which come from any thread
+  core_message* messages;
+  size_t n_messages, cap_messages;
+  PyObject *type, *value, *trace;  // the first exception of a callback during a call. Nullable.
+  PyThreadState* thread;           // while the interpreter lock is released
+  struct core_session* outer;      // the call from whose callback this one was made. Nullable.
+  double cancelled_at;             // clock of the first interrupt [s]; 0: none
+  unsigned forks;
+  bool busy, interruptible;
+} core_session;
+
+/// Makes the context. false: an exception is set.
+bool core_session_open(core_session* s, cpl_log_level level);
+/// Nothing is freed in a forked child, whose parent still uses files and processes.
+void core_session_close(core_session* s);
+/// false, and an exception: the session belongs to the parent process, or another thread or an
+/// enclosing call uses it.
+bool core_session_check(const core_session* s);
+bool core_session_is_forked(const core_session* s);
+
+/// Releases the interpreter lock for a call of the library. false: as core_session_check().
+bool core_begin(core_session* s);
+/// Takes the lock again, delivers messages, and raises the failure, if `st` is one.
+/// Returns: false when an exception is set.
+bool core_end(core_session* s, cpl_status st);
+
+/// Inside of a call, in a callback: take the lock, and release it.
+/// core_leave() keeps an exception for core_end() and cancels the call.
+PyGILState_STATE core_enter(void);
+void core_leave(core_session* s, PyGILState_STATE state);
+/// In a callback, with the lock: signals and messages are delivered.
+void core_poll(core_session* s);
+
+/// Sets an exception of the class that belongs to a status. Returns NULL.
+PyObject* core_raise(cpl_status st, const char* text);
+/// An attribute of the module couplet._errors; a borrowed reference, which is kept.
+PyObject* core_error_function(const char* name);
+
+/// Once, at import.
+bool core_session_init(void);
+
+//------------------------------------ rows.c ------------------------------------
+
+/// Recorded rows, of all types.
+typedef struct core_rows {
+  cpl_column* columns;  // with texts of its own
+  size_t n;
+  cpl_value* cells;  // row after row: time, then n values
+  size_t n_rows, cap;
+  char** texts;  // values of Strings
+  size_t n_texts, cap_texts;
+  bool failed;  // memory was exhausted
+} core_rows;
+
+cpl_status core_rows_begin(core_rows* rows, const cpl_column* columns, size_t n);
+cpl_status core_rows_add(core_rows* rows, double t, const cpl_value* values);
+void core_rows_free(core_rows* rows);
+/// (columns, block, texts): a list of (name, unit, description, type, is_unsigned, constant),
+/// memory with the time and then each column, and a dict of lists for Strings.
+PyObject* core_rows_data(const core_rows* rows);
+
+/// A block of memory with the buffer protocol.
+PyObject* core_block(size_t size, void** data);
+
+//------------------------------------ settings.c ------------------------------------
+
+typedef struct core_settings core_settings;
+
+/// Settings from a dict, whose keys are those of couplet._core.Run; it is kept.
+core_settings* core_settings_create(core_session* session, PyObject* dict);
+void core_settings_destroy(core_settings* s);
+const cpl_experiment_settings* core_settings_get(const core_settings* s);
+/// Reads the table of inputs from its file; without the lock.
+cpl_status core_settings_read(core_settings* s, cpl_context* ctx);
+int core_settings_traverse(const core_settings* s, visitproc visit, void* arg);
+PyObject* core_settings_progress(const core_settings* s);  ///< borrowed; NULL: none
+
+//------------------------------------ run.c, children.c ------------------------------------
+
+typedef struct core_run core_run;
+
+/// What a run has made and must destroy first: a selection or a snapshot.
+typedef struct core_child {
+  struct core_child *next, **at;  // in the list of the run; at NULL: released
+  cpl_selection* selection;
+  cpl_snapshot snapshot;
+} core_child;
+
+struct core_run {
+  PyObject_HEAD core_session session;
+  core_settings* settings;
+  cpl_experiment* experiment;
+  cpl_simulation* sim;  // NULL: closed
+  core_rows rows;
+  core_child* children;
+  core_child* garbage;  // released by their objects while the run was busy
+  cpl_run_stats stats;
+  bool started, finished, terminated, failed;
+};
+
+extern PyObject *core_run_type, *core_selection_type, *core_snapshot_type;
+
+/// false, and an exception: the run is closed, busy, or belongs to the parent process.
+bool core_run_check(core_run* run);
+/// Starts the simulation where that has not been done; without the lock.
+cpl_status core_run_start(core_run* run);
+void core_run_adopt(core_run* run, core_child* child);
+void core_run_release(core_run* run, core_child* child);
+
+//------------------------------------ tables of the module ------------------------------------
+
+bool core_add_rows(PyObject* module);
+bool core_add_run(PyObject* module);
+bool core_add_children(PyObject* module);
+extern PyMethodDef core_verbs[];
+
+//------------------------------------ texts ------------------------------------
+
+/// The UTF-8 of a str, or the content of bytes; borrowed. NULL: an exception is set.
+const char* core_text(PyObject* object);
+/// A str; bytes that are no UTF-8 are replaced. NULL gives None.
+PyObject* core_str(const char* text);
+/// Adds to a dict and releases the value. false: an exception is set.
+bool core_put(PyObject* dict, const char* key, PyObject* value);
