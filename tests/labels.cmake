@@ -5,7 +5,7 @@
 # does, and label "threads" where one of THREADED_TESTS matches. All tests of label fast together take less than 20 s on two
 # cores: what takes more than about a second alone belongs into the first table.
 set(SLOW_TESTS
-  "^(browser|cli|examples|export|install|property|tlm)/" # they compile models, or start the command many times
+  "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
   "^assemble/(snapshot|switching_loop|tlm)$"
   "^fmi/mutation$"
   "^format/number$"
@@ -22,6 +22,7 @@ set(FAST_TESTS
   "^cli/(arrays|foreign|info|input|input_values|linearize_way|live|plot|run|scheduled|view)$"
   "^examples/two_masses$"
   "^export/(constraints|dae|description)$"
+  "^python/run$"
   "^tlm/(cancel|joinfile|saved)$"
   )
 set(THREADED_TESTS

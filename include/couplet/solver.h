@@ -79,7 +79,9 @@ typedef struct cpl_solver_def {
   bool one_solver;         ///< one solver for all subsystems of the model
   bool timing;             ///< measure the time spent in the model (stats.in_models_s)
   int32_t max_events;      ///< events without progress in time that are chattering; 0: 100
-  double reserved[6];      ///< for later versions; 0
+  bool saves_states;       ///< offer saved states, where the model does: the solver is restarted
+                           ///< after a restore, which changes results within the tolerances
+  double reserved[5];      ///< for later versions; 0
 } cpl_solver_def;
 
 /// The solver of one model of a system.

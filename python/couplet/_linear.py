@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def linearize(
     with open_run(
         model,
         start=start,
-        **({} if at is None else {"stop": at, "interval": max(at - (start or 0), 1e-300)}),
+        stop=math.inf if at is None else at,
         step=step,
         solver=solver,
         rtol=rtol,

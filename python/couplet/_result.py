@@ -48,7 +48,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
     >>> import couplet
     >>> r = couplet.simulate("examples/bouncing_ball/bouncing_ball.c", stop=1)
     >>> r.names
-    ('h', 'v', 'bounces')
+    ('h', 'v')
     >>> r["h"][0], r.units["h"]
     (1.0, 'm')
     >>> len(r.time) == len(r["v"])
@@ -151,7 +151,8 @@ class Result(Mapping[str, "NDArray[Any]"]):
         """The times at which values were recorded before and after an event."""
         import numpy as np
 
-        return np.unique(self.time[1:][np.diff(self.time) == 0])
+        repeated: NDArray[np.float64] = np.unique(self.time[1:][np.diff(self.time) == 0])
+        return repeated
 
     #------------------------------------ elsewhere ------------------------------------
 
@@ -161,9 +162,11 @@ class Result(Mapping[str, "NDArray[Any]"]):
         >>> import couplet
         >>> r = couplet.simulate("examples/bouncing_ball/bouncing_ball.c", stop=1)
         >>> list(r.to_pandas().columns)
-        ['h', 'v', 'bounces']
+        ['h', 'v']
         """
-        import pandas
+        import importlib
+
+        pandas: Any = importlib.import_module("pandas")
 
         index = pandas.Index(self.time, name="time")
         return pandas.DataFrame({n: v for n, v in self._values.items()}, index=index)
@@ -173,8 +176,11 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
         Without names all columns that change are drawn. ``ax`` draws all of them there.
         """
-        import matplotlib.pyplot as plt
+        import importlib
+
         import numpy as np
+
+        plt: Any = importlib.import_module("matplotlib.pyplot")
 
         chosen = list(names) or [
             n for n, v in self._values.items() if v.dtype != object and np.any(v != v[:1])
@@ -215,7 +221,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
             else:
                 kind = np.uint64 if column.is_unsigned else kinds.get(column.type, np.int64)
                 values.append(np.ascontiguousarray(value, dtype=kind))
-        return [tuple(c) for c in self._columns.values()], values
+        return list(self._columns.values()), values
 
     def save(self, path: Path, *, units: bool = False) -> None:
         """Write a file as ``couplet run`` does: .csv or .mat. ``units``: "v [m/s]" in a .csv."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union, cast
 
 from . import _core
 from ._errors import log_level
@@ -26,6 +26,10 @@ __all__ = ["Run", "Reader", "Writer", "Snapshot", "simulate", "open"]
 Snapshot = _core.Snapshot
 
 
+def _buffer(selection: _core.Selection) -> memoryview:
+    return cast(memoryview, selection)  # numpy uses it without a copy
+
+
 class Reader:
     """Variables of a run that are read together; made by :meth:`Run.reader`.
 
@@ -37,7 +41,7 @@ class Reader:
 
         self._core = _core.Selection(run, names)
         #: the values of the last :meth:`update`; always the same array
-        self.values: NDArray[np.float64] = np.frombuffer(self._core, dtype=np.float64)
+        self.values: NDArray[np.float64] = np.frombuffer(_buffer(self._core))
         #: reads the present values into ``values``
         self.update: Callable[[], None] = self._core.get
 
@@ -65,7 +69,7 @@ class Writer:
 
         self._core = _core.Selection(run, names)
         #: the values that :meth:`update` sets; always the same array
-        self.values: NDArray[np.float64] = np.frombuffer(self._core, dtype=np.float64)
+        self.values: NDArray[np.float64] = np.frombuffer(_buffer(self._core))
         #: sets the variables to ``values``
         self.update: Callable[[], None] = self._core.set
 
@@ -105,8 +109,8 @@ class Run(_core.Run):
     ...     snapshot = run.save()
     ...     _ = run.advance(2)
     ...     run.restore(snapshot)
-    ...     run.time, run["bounces"]
-    (1.0, 1)
+    ...     run.time, run["h"] > 0
+    (1.0, True)
 
     A run is used by one thread at a time; several runs can be used by several threads at once.
     """
@@ -295,6 +299,7 @@ def open(  # noqa: A001 (couplet.open)
             processes=processes,
             ignore_extra=input_ignore_extra,
             progress=progress,
+            saves=True,
             log_level=log_level(),
         ),
     )

@@ -62,6 +62,7 @@ static const member members[] = {
     {"ignore_extra", 'b', AT(ignore_extra)},
     {"one_solver", 'b', AT(one_solver)},
     {"timing", 'b', AT(timing)},
+    {"saves", 'b', AT(saves)},
     {"isolate", 'b', AT(isolate)},
     {"call_timeout", 'd', AT(call_timeout)},
     {"call_log", 's', AT(call_log)},

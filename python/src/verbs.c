@@ -140,14 +140,15 @@ static PyObject* info(PyObject* module, PyObject* args) {
 //------------------------------------ build ------------------------------------
 
 static PyObject* build(PyObject* module, PyObject* args) {
-  const char *model, *output;
+  const char *model, *output = NULL;
+  PyObject* path_of_output;
   int fmi, level;
   char path[4096] = "";
   core_session s;
   (void)module;
-  if (!PyArg_ParseTuple(args, "yzii", &model, &output, &fmi, &level) ||
-      !core_session_open(&s, (cpl_log_level)level))
-    return NULL;
+  if (!PyArg_ParseTuple(args, "yOii", &model, &path_of_output, &fmi, &level)) return NULL;
+  if (path_of_output != Py_None) output = core_text(path_of_output);
+  if (PyErr_Occurred() || !core_session_open(&s, (cpl_log_level)level)) return NULL;
   cpl_build_def def = cpl_default_build_def();
   def.model = model;
   def.output = output;

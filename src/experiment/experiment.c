@@ -118,6 +118,7 @@ static cpl_status choose_solver(cpl_experiment* e) {
   e->solver.atol = given(e->wanted.atol, given(e->file.atol, 0));
   e->solver.timing = e->settings.timing;
   e->solver.one_solver = e->settings.one_solver;
+  e->solver.saves_states = e->settings.saves;
   const bool fixed = cpl_solver_is_fixed_step(e->solver.kind);
   const double preferred = d->has_step && d->step > 0 ? d->step : usual_step(e);
   e->solver.step = given(e->wanted.step, given(e->file.step, fixed ? preferred : 0));

@@ -582,7 +582,8 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
     return cpli_nomem(ctx);
   }
   const cpl_capabilities* can = &model->base.can;
-  bool rolls_back = def->restart_each_step && model->base.ops->save != NULL;
+  bool saves = def->restart_each_step || def->saves_states;
+  bool rolls_back = saves && model->base.ops->save != NULL;
   bool has_directional = model->base.ops->directional != NULL;
   *s = (cpli_integrate){.m = model,
                         .def = *def,

@@ -7,7 +7,8 @@
 
 #include "solver/integrated.h"
 
-// The solver's history is not saved: with restart_each_step every step starts without one.
+// The solver's history is not saved: with restart_each_step every step starts without one,
+// otherwise the one after a restore.
 typedef struct saved {
   cpl_snapshot model;
   double t, t_start, next_time, careful_until, careful_step, stuck_since;
@@ -116,7 +117,11 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
       memcpy(s->curve_refs, curves + k->n_curves, k->n_curves * sizeof *s->curve_refs);
     }
   }
-  return cpli_projection_recount(s);
+  st = cpli_projection_recount(s);
+  bool goes_on = s->running && !s->in_event && !s->ended && s->pending == NO_EVENT;
+  if (st < 0 || s->def.restart_each_step || !goes_on) return st;
+  st = cpli_integrate_restart(&s->base);
+  return st > 0 ? CPL_ERR_MODEL : st;
 }
 
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {

@@ -1,0 +1,222 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""simulate(): settings, inputs, results, against analytic solutions."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import couplet
+
+
+def test_result(tank):
+    r = couplet.simulate(tank, interval=0.5, set={"k": 0.25, "x": 3})
+    assert r.names == ("high", "x")
+    assert r.time.tolist() == [0.5 * i for i in range(9)]
+    np.testing.assert_allclose(r["x"], 3 * np.exp(-0.25 * r.time), rtol=1e-7)
+    assert r["high"].dtype == np.int64 and not r["high"].any()
+    assert r.units == {"high": None, "x": "m3"}
+    assert r.columns["high"].type == "Integer"
+    assert len(r.events) == 0
+    assert r.stats["steps"] > 10 and r.stats["reached"] == 4
+    assert "x" in r and "y" not in r and list(r) == ["high", "x"]
+    assert "2 columns" in repr(r)
+    assert r["time"] is r.time
+
+
+def test_no_copies(tank):
+    r = couplet.simulate(tank)
+    assert r["x"].base is not None and r.time.base is not None
+    def address(a):
+        return a.__array_interface__["data"][0]
+
+    assert address(r["high"]) == address(r.time) + r.time.nbytes
+    assert address(r["x"]) == address(r.time) + 2 * r.time.nbytes
+    x = r["x"]
+    expected = x.copy()
+    del r
+    assert (x == expected).all()  # the memory lives as long as the array
+
+
+def test_types(root):
+    r = couplet.simulate(root / "examples" / "types" / "types.c", record="*")
+    kinds = {c.type for c in r.columns.values()}
+    assert {"Real", "Integer", "Boolean", "String"} <= kinds
+    for name, column in r.columns.items():
+        if column.type == "Boolean":
+            assert r[name].dtype == np.bool_
+        if column.type == "String":
+            assert all(isinstance(text, str) for text in r[name])
+
+
+def test_record(tank):
+    r = couplet.simulate(tank, record=["k", "x*", "label"], stop=0.1)
+    assert r.names == ("k", "x", "label")
+    assert set(r["label"]) == {"tank"}
+    assert r.columns["k"].constant or (r["k"] == 0.5).all()
+
+
+def rising(t):
+    return 0.8 * t
+
+
+# u = 0.8 t: x = 1.6 t - 3.2 + 5.2 exp(-t / 2) for x(0) = 2
+def ramp(t):
+    return 1.6 * t - 3.2 + 5.2 * np.exp(-0.5 * t)
+
+
+@pytest.mark.parametrize("kind", ["file", "arrays", "function", "frame", "index", "structured"])
+def test_inputs(kind, tank, tmp_path):
+    times, values = [0.0, 1.0, 4.0], [0.0, 0.8, 3.2]
+    given = {
+        "arrays": {"u": (times, values)},
+        "function": {"u": rising},
+        "frame": pd.DataFrame({"time": times, "u": values}),
+        "index": pd.DataFrame({"u [m3/s]": values}, index=times),
+        "structured": np.array(list(zip(times, values)), dtype=[("time", float), ("u", float)]),
+        "file": tmp_path / "u.csv",
+    }[kind]
+    (tmp_path / "u.csv").write_text("time,u\n0,0\n1,0.8\n4,3.2\n")
+    r = couplet.simulate(tank, input=given)
+    np.testing.assert_allclose(r["x"], ramp(r.time), rtol=1e-7)
+    assert r["high"][-1] == 1
+    np.testing.assert_allclose(r.events[0], 1.25, atol=1e-8)
+    at = np.flatnonzero(r.time == r.events[0])
+    assert r["high"][at].tolist() == [0, 1]  # both sides of the event
+
+
+def test_jump(tank):
+    r = couplet.simulate(tank, input={"u": ([0, 1, 1, 4], [0, 0, 3, 3])})
+    assert 1.0 in r.events
+    after = r.time >= 1
+    x1 = 2 * math.exp(-0.5)
+    expected = 6 + (x1 - 6) * np.exp(-0.5 * (r.time[after] - 1))
+    np.testing.assert_allclose(r["x"][after], expected, rtol=1e-7)
+
+
+def test_units_of_inputs(tank):
+    table = np.array([(0.0, 1000.0), (4.0, 1000.0)], dtype=[("time", float), ("u [l/s]", float)])
+    r = couplet.simulate(tank, input=table)  # 1 m3/s
+    np.testing.assert_allclose(r["x"], 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("solver", couplet.solvers)
+def test_solvers(solver, tank):
+    r = couplet.simulate(tank, solver=solver, rtol=1e-7, step=1e-3)
+    tolerance = 1e-2 if solver == "euler" else 1e-5
+    np.testing.assert_allclose(r["x"], 2 * np.exp(-0.5 * r.time), rtol=tolerance)
+
+
+def test_save_and_read(tank, tmp_path, command):
+    r = couplet.simulate(tank, input={"u": ([0, 4], [0, 2])}, record="*")
+    r.save(tmp_path / "a.csv")
+    r.save(tmp_path / "a.mat")
+    r.save(tmp_path / "units.csv", units=True)
+    assert "x [m3]" in (tmp_path / "units.csv").read_text().splitlines()[0]
+    for name in ("a.csv", "a.mat"):
+        back = couplet.read(tmp_path / name)
+        assert (back["x"] == r["x"]).all() and (back.time == r.time).all()
+        assert back.events.tolist() == r.events.tolist()
+    again = couplet.read(tmp_path / "a.mat")
+    again.save(tmp_path / "b.csv")
+    assert couplet.read(tmp_path / "b.csv")["x"].tolist() == r["x"].tolist()
+
+
+def test_pickle(tank, tmp_path):
+    r = couplet.simulate(tank, record="*")
+    back = pickle.loads(pickle.dumps(r))
+    assert back.names == r.names and back.units == r.units and back.stats == r.stats
+    for name in r:
+        assert (back[name] == r[name]).all() and back[name].dtype == r[name].dtype
+    r.save(tmp_path / "a.csv")
+    back.save(tmp_path / "b.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    back.view(tmp_path / "b.svg")
+
+
+def test_pandas(tank):
+    frame = couplet.simulate(tank).to_pandas()
+    assert frame.index.name == "time" and list(frame.columns) == ["high", "x"]
+
+
+def test_plot(tank):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    r = couplet.simulate(tank, input={"u": ([0, 4], [0, 2])})
+    axes = r.plot()
+    assert len(axes) == 2 and axes[1].get_ylabel() == "[m3]"
+    axis = r.plot("x")
+    assert r.plot("high", ax=axis) is axis
+    with pytest.raises(KeyError):
+        r.plot("y")
+
+
+def test_view(tank, tmp_path):
+    r = couplet.simulate(tank)
+    page = r.view(tmp_path / "r.html", "x")
+    assert "<html" in open(page).read()[:500].lower()
+    r.view(tmp_path / "r.svg")
+    assert "<svg" in (tmp_path / "r.svg").read_text()
+    with pytest.raises(couplet.InputError):
+        r.view(tmp_path / "r.pdf")
+
+
+def test_fmu(tank, tank_fmu):
+    model = couplet.simulate(tank, interval=0.5)
+    me = couplet.simulate(tank_fmu, as_="me", interval=0.5)
+    cs = couplet.simulate(tank_fmu, as_="cs", interval=0.5)
+    np.testing.assert_allclose(me["x"], model["x"], rtol=1e-7)
+    np.testing.assert_allclose(cs["x"], model["x"], rtol=1e-5)
+
+
+def test_isolated(tank):
+    plain, isolated = couplet.simulate(tank), couplet.simulate(tank, isolate=True)
+    assert (plain["x"] == isolated["x"]).all()
+
+
+def test_info(tank, tank_fmu, root):
+    for path, kinds in ((tank, ("me",)), (tank_fmu, ("me", "cs"))):
+        about = couplet.info(path)
+        assert about.name == "tank" and about.kinds == kinds and not about.is_system
+        assert about.states == ("x",) and about.inputs == ("u",) and "k" in about.parameters
+        x = about.variables["x"]
+        assert (x.unit, x.type, x.start, x.variability) == ("m3", "Real", 2.0, "continuous")
+        assert about.variables["high"].type == "Integer"
+        assert about.variables["label"].start == "tank"
+        assert about.experiment.stop == 4
+        assert "tank" in repr(about)
+    with pytest.raises(KeyError) as caught:
+        about.variables["hihg"]
+    assert caught.value.nearest == ("high",)
+    assert couplet.info(root / "examples" / "two_masses" / "two_masses.yaml").is_system
+
+
+def test_linearize(tank, root, command, tmp_path):
+    m = couplet.linearize(tank, at=1, set={"k": 0.75, "u": 0.75})
+    assert (m.states, m.inputs, m.outputs) == (("x",), ("u",), ("x",))
+    A, B, C, D = m
+    np.testing.assert_allclose(A, [[-0.75]], rtol=1e-8)
+    np.testing.assert_allclose(B, [[1]], rtol=1e-8)
+    assert C.tolist() == [[1]] and D.tolist() == [[0]]
+    np.testing.assert_allclose(m.x, 1 + math.exp(-0.75), rtol=1e-8)
+    np.testing.assert_allclose(m.dx, -0.75 * math.exp(-0.75), rtol=1e-7)
+    assert m.u.tolist() == [0.75]
+    with pytest.raises(couplet.Error):
+        couplet.linearize(tank, only=["nothing"])
+    import json
+
+    path = root / "examples" / "two_masses" / "two_masses.yaml"
+    command("linearize", path, "--at", 1, "-o", tmp_path / "l.json")
+    expected = json.loads((tmp_path / "l.json").read_text())
+    m = couplet.linearize(path, at=1)
+    assert json.dumps(expected["A"] if "A" in expected else expected["a"]) == json.dumps(m.A.tolist())
+
+
+def test_progress(slow):
+    seen = []
+    couplet.simulate(slow, set={"pause": 0.01}, step=0.02, progress=lambda t, h: seen.append((t, h)))
+    assert seen and all(0 <= t <= 1 and h > 0 for t, h in seen)
