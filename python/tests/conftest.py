@@ -62,7 +62,9 @@ static int derivatives(const cpl_values* v, double* dx) {
 }
 static const cpl_declaration states[] = {{"x", .output = true}, {0}};
 static const cpl_declaration parameters[] = {{"pause"}, {"hangs"}, {"crashes"}, {0}};
+static const cpl_dependency dependencies[] = {{"der(x)", ""}, {0}};  // not to be detected
 const cpl_model_def couplet_model = {
+    .dependencies = dependencies,
     .name = "slow", .states = states, .parameters = parameters, .derivatives = derivatives,
     .stop_time = 1};
 """

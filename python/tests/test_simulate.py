@@ -213,7 +213,7 @@ def test_linearize(tank, root, command, tmp_path):
     command("linearize", path, "--at", 1, "-o", tmp_path / "l.json")
     expected = json.loads((tmp_path / "l.json").read_text())
     m = couplet.linearize(path, at=1)
-    assert json.dumps(expected["A"] if "A" in expected else expected["a"]) == json.dumps(m.A.tolist())
+    assert expected["A"] == m.A.tolist()
 
 
 def test_progress(slow):

@@ -108,7 +108,9 @@ static cpl_status record(run* r) {
 }
 
 // Points of two grids that differ by rounding are the same.
-static double rounding(const run* r) { return 1e-9 * r->exchange.spacing; }
+static double rounding(const run* r) {
+  return isfinite(r->exchange.spacing) ? 1e-9 * r->exchange.spacing : 0;
+}
 
 // Records output points that the step to `until` passed; none where rows do not wait.
 static cpl_status record_passed(run* r, double until) {

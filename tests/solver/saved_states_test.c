@@ -50,8 +50,8 @@ static void check_at(cpl_simulation* sim, cpl_context* ctx, double t) {
 
 static void solutions_continue_after_a_restore(void** state) {
   cpl_context* ctx = *state;
-  static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,
-                                          CPL_SOLVER_DOPRI5, CPL_SOLVER_IDA, CPL_SOLVER_RK4};
+  static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,
+                                          CPL_SOLVER_DOPRI5, CPL_SOLVER_IDA,   CPL_SOLVER_RK4};
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
     cpl_source* source = NULL;
     cpl_model* model = NULL;
