@@ -7,9 +7,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Optional
-
+TYPE_CHECKING = False  # typing is not needed otherwise
 if TYPE_CHECKING:
+    from typing import Optional
+
     from ._result import Result
 
 __all__ = [

@@ -88,9 +88,9 @@ def linearize(
     :func:`couplet.simulate`.
 
     >>> import couplet
-    >>> m = couplet.linearize("examples/van_der_pol/van_der_pol.c", set={"x0": 2, "mu": 1})
+    >>> m = couplet.linearize("examples/van_der_pol/van_der_pol.c", set={"mu": 1})
     >>> m.states
-    ('x0', 'x1')
+    ('x', 'y')
     >>> A, B, C, D = m
     >>> A.round(6)
     array([[ 0.,  1.],

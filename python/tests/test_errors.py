@@ -9,7 +9,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -121,7 +120,7 @@ def test_functions_that_fail(tank):
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        couplet.simulate(tank, stop=1e6, interval=1, input={"u": math.sin and abs}, progress=stop, step=1e-4)
+        couplet.simulate(tank, stop=1e4, interval=1, progress=stop, step=1e-3)
 
 
 def test_wrong_arguments(tank, tmp_path):
@@ -304,8 +303,8 @@ def test_calls_inside_of_a_call(tank):
         return couplet.simulate(tank, stop=0.1)["x"][0] / 4  # another run is no problem
 
     runs.append(couplet.open(tank, input={"u": inflow}))
-    runs[0].advance(0.2)
-    assert runs[0]["x"] == pytest.approx(1 + math.exp(-0.1), rel=1e-6)
+    runs[0].advance(0.01)
+    assert runs[0]["x"] == pytest.approx(1 + math.exp(-0.005), rel=1e-6)
 
 
 #------------------------------------ misuse ------------------------------------
@@ -346,10 +345,9 @@ def test_after_close(tank):
 
 
 def test_any_order_of_garbage(tank):
-    import itertools
     import random
 
-    for seed in range(20):
+    for seed in range(8):
         run = couplet.open(tank)
         run.step(0.5)
         objects = [run, run.reader(["x"]), run.writer(["u"]), run.save(), run.result, run.save()]
