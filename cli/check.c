@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "assemble/strict.h"
 #include "check.h"
-#include "fmi/check.h"
+#include "couplet/check.h"
+#include "fmi/findings.h"
 #include "format/json.h"
 #include "format/text.h"
 #include "no_run.h"
@@ -104,51 +104,36 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
   cpli_json_end(&json);
 }
 
-// A file that cannot be opened has one finding, the cause. print_finding() adds the path and the
-// line again, where they are those of the failure.
-static void add_failure(cpli_findings* findings, const char* path, const cpl_error* e) {
-  size_t n = strlen(path);
-  const bool own = strncmp(e->file, path, n) == 0 &&
-                   (e->file[n] == '\0' || strcmp(e->file + n, "/modelDescription.xml") == 0);
-  cpli_findings_add(findings, CPLI_ERROR, own ? e->line : 0, "open", "%s",
-                    own ? e->message : e->text);
-  if (own && !findings->incomplete) findings->items[findings->count - 1].column = e->column;
+static void add_finding(void* user, const cpl_finding* f) {
+  cpli_findings* findings = user;
+  cpli_findings_add(findings, f->error ? CPLI_ERROR : CPLI_WARNING, f->line, f->rule, "%s",
+                    f->text);
+  if (!findings->incomplete) findings->items[findings->count - 1].column = f->column;
 }
 
-static void add_default(void* user, int32_t line, const char* rule, const char* text) {
-  cpli_findings_add(user, CPLI_WARNING, line, rule, "%s", text);
-}
-
-// From here on an FMU, so far read as a file only, is called in another process.
-static cpl_status isolate(cpl_source** src, const check_args* args) {
-  cpl_isolate_def def = cpl_default_isolate_def();
-  cpl_source* apart = NULL;
-  if (!isnan(args->isolation.call_timeout)) def.call_timeout = args->isolation.call_timeout;
-  cpl_status st = cpl_isolate(*src, &def, &apart);
-  if (st >= 0) *src = apart;
-  return st;
+// Without model code: a model in C, or a system.
+static cpl_status check_no_run(cpl_context* ctx, const char* path, cpli_findings* findings) {
+  cpl_status st = no_run_check(ctx, path);
+  if (st >= 0 || st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  const cpl_finding cause = cpl_finding_of_error(path, cpl_context_last_error(ctx));
+  add_finding(findings, &cause);
+  return CPL_OK;
 }
 
 static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
-  cpl_fmu_def def = cpl_default_fmu_def();
-  def.path = path;
+  cpl_check_def def = cpl_default_check_def();
   cpl_source* src = NULL;
   cpli_findings findings;
   cpli_findings_init(&findings, ctx);
-  bool fmu = is_fmu(path);
-  cpl_status st = fmu            ? cpl_fmu_open(ctx, &def, &src)
-                  : args->no_run ? no_run_check(ctx, path)
-                                 : cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
-  if (st < 0 && st != CPL_ERR_NOMEM && st != CPL_ERR_CANCELLED) {
-    add_failure(&findings, path, cpl_context_last_error(ctx));
-    st = findings.incomplete ? CPL_ERR_NOMEM : CPL_OK;
-  } else if (st >= 0 && fmu) {
-    st = cpli_fmu_check((cpl_fmu*)src, &findings);
-  }
-  if (st >= 0 && fmu && src != NULL && cli_isolates(&args->isolation)) st = isolate(&src, args);
-  for (size_t i = 0; st >= 0 && src != NULL && cpl_system_note(src, i) != NULL; i++)
-    cpli_findings_add(&findings, CPLI_WARNING, 0, "switch", "%s", cpl_system_note(src, i));
-  if (st >= 0 && args->strict && src != NULL) cpli_strict(src, add_default, &findings);
+  def.path = path;
+  def.strict = args->strict;
+  def.isolate = args->isolation.on;
+  if (!isnan(args->isolation.call_timeout)) def.call_timeout = args->isolation.call_timeout;
+  def.on_finding = add_finding;
+  def.user = &findings;
+  cpl_status st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &findings)
+                                                : cpl_check(ctx, &def, &src);
+  if (st >= 0 && findings.incomplete) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
     st = check_rollback(ctx, src, &findings);
   int code = CLI_OK;

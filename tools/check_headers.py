@@ -23,6 +23,7 @@ DECLARATIONS = {
     "aggregate.h": "cpl_model *left, *right; enum { left_F, left_x, right_F, right_s };",
     "assemble.h": "cpl_run_def run;",
     "base.h": "cpl_log_fn print_message;",
+    "check.h": "cpl_finding_fn print_finding;",
     "jacobian.h": "double x[2], entries[4];",
     "master.h": "cpl_stepper *left, *right; enum { left_F, left_x, right_F, right_s };",
     "match.h": "cpl_table *reference, *results;",

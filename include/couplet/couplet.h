@@ -21,6 +21,7 @@
 #include "couplet/aggregate.h"
 #include "couplet/assemble.h"
 #include "couplet/base.h"
+#include "couplet/check.h"
 #include "couplet/component.h"
 #include "couplet/csource.h"
 #include "couplet/experiment.h"

@@ -25,7 +25,7 @@ from ._errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._info import Experiment, Info, Variable, Variables, build, info
+    from ._info import Experiment, Finding, Info, Variable, Variables, build, check, info
     from ._linear import Linear, linearize
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
@@ -35,7 +35,7 @@ solvers: tuple[str, ...] = _solvers()
 
 # Modules are imported with the first use of one of their names, so that importing couplet is fast.
 _MODULES = {
-    "_info": ("Experiment", "Info", "Variable", "Variables", "build", "info"),
+    "_info": ("Experiment", "Finding", "Info", "Variable", "Variables", "build", "check", "info"),
     "_linear": ("Linear", "linearize"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
@@ -64,6 +64,7 @@ __all__ = [
     "Error",
     "Experiment",
     "FileError",
+    "Finding",
     "Info",
     "InputError",
     "Linear",
@@ -80,6 +81,7 @@ __all__ = [
     "Warning",
     "Writer",
     "build",
+    "check",
     "info",
     "linearize",
     "open",

@@ -13,7 +13,7 @@ from ._errors import UnknownNameError, log_level
 if TYPE_CHECKING:
     from ._settings import Model
 
-__all__ = ["Info", "Variable", "Variables", "Experiment", "info", "build"]
+__all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build"]
 
 
 class Variable(NamedTuple):
@@ -153,6 +153,39 @@ def info(model: Model, *, isolate: bool = False) -> Info:
     """
     path = os.fsencode(model)
     return Info(_core.info(path, isolate, log_level()), os.fsdecode(path))
+
+
+class Finding(NamedTuple):
+    """A finding of :func:`check`."""
+
+    #: "error": the file cannot be simulated; or "warning"
+    severity: str
+    #: in modelDescription.xml or the system file; 0: the file as a whole
+    line: int
+    #: 0: none
+    column: int
+    #: a short fixed word: "alias", "start", ...
+    rule: str
+    text: str
+
+
+def check(
+    model: Model,
+    *,
+    strict: bool = False,
+    isolate: bool = False,
+    call_timeout: Optional[float] = None,
+) -> list[Finding]:
+    """Look for errors in an FMU, a model in C or a system; the findings of ``couplet check``.
+
+    ``strict``: also warnings about defaults that are used.
+
+    >>> import couplet
+    >>> couplet.check("examples/bouncing_ball/bouncing_ball.c")
+    []
+    """
+    found = _core.check(os.fsencode(model), strict, isolate, call_timeout or 0.0)
+    return [Finding(*finding) for finding in found]
 
 
 def build(model: Model, output: Optional[Model] = None, *, fmi: int = 2) -> str:

@@ -137,6 +137,43 @@ static PyObject* info(PyObject* module, PyObject* args) {
   return result;
 }
 
+//------------------------------------ check ------------------------------------
+
+typedef struct checking {
+  core_session session;
+  PyObject* list;
+} checking;
+
+static void add_finding(void* user, const cpl_finding* f) {
+  checking* c = user;
+  PyGILState_STATE state = core_enter();
+  PyObject* item = Py_BuildValue("(siisN)", f->error ? "error" : "warning", (int)f->line,
+                                 (int)f->column, f->rule, core_str(f->text));
+  if (item != NULL) PyList_Append(c->list, item);
+  Py_XDECREF(item);
+  core_leave(&c->session, state);
+}
+
+static PyObject* check(PyObject* module, PyObject* args) {
+  int strict, isolate;
+  cpl_check_def def = cpl_default_check_def();
+  checking c;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "yppd", &def.path, &strict, &isolate, &def.call_timeout) ||
+      !core_session_open(&c.session, CPL_LOG_ERROR))
+    return NULL;
+  def.strict = strict;
+  def.isolate = isolate;
+  def.on_finding = add_finding;
+  def.user = &c;
+  c.list = PyList_New(0);
+  bool fine = c.list != NULL && core_begin(&c.session);
+  if (fine) fine = core_end(&c.session, cpl_check(c.session.ctx, &def, NULL));
+  if (!fine) Py_CLEAR(c.list);
+  core_session_close(&c.session);
+  return c.list;
+}
+
 //------------------------------------ build ------------------------------------
 
 static PyObject* build(PyObject* module, PyObject* args) {
@@ -431,6 +468,7 @@ static PyObject* solvers(PyObject* module, PyObject* unused) {
 
 PyMethodDef core_verbs[] = {
     {"info", info, METH_VARARGS, "info(path, isolate, log_level): what a file contains."},
+    {"check", check, METH_VARARGS, "check(path, strict, isolate, call_timeout): findings."},
     {"build", build, METH_VARARGS, "build(model, output, fmi, log_level): an FMU of a C model."},
     {"save", save, METH_VARARGS, "save(path, columns, values, units, comment): a result file."},
     {"read", read_results, METH_VARARGS, "read(path): a result file."},

@@ -195,6 +195,20 @@ def test_info(tank, tank_fmu, root):
     assert couplet.info(root / "examples" / "two_masses" / "two_masses.yaml").is_system
 
 
+def test_check(tank, tank_fmu, tmp_path, command):
+    assert couplet.check(tank) == [] and couplet.check(tank_fmu) == []
+    assert [f.severity for f in couplet.check(tank, strict=True)].count("error") == 0
+    path = tmp_path / "wrong.yaml"
+    path.write_text("couplet: 1\nmodels:\n  b: { d: b.c }\n")
+    (finding,) = couplet.check(path)
+    assert (finding.severity, finding.line, finding.column, finding.rule) == ("error", 3, 8, "open")
+    import json
+
+    done = json.loads(command("check", "--json", path, check=False).stdout)
+    assert done["findings"][0]["text"] == finding.text
+    assert couplet.check(tmp_path / "missing.fmu")[0].severity == "error"
+
+
 def test_linearize(tank, root, command, tmp_path):
     m = couplet.linearize(tank, at=1, set={"k": 0.75, "u": 0.75})
     assert (m.states, m.inputs, m.outputs) == (("x",), ("u",), ("x",))

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Findings about any file: those of an FMU's description, the cause of a failure to open it, the
+// notes of a system, and defaults that are used.
+#include "couplet/check.h"
+
+#include "assemble/strict.h"
+#include "couplet/assemble.h"
+#include "couplet/component.h"
+#include "couplet/experiment.h"
+#include "couplet/fmi.h"
+#include "couplet/isolate.h"
+#include "experiment/experiment.h"
+#include "fmi/check.h"
+
+void cpl_init_check_def(cpl_check_def* def, size_t size) {
+  const cpl_check_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+
+static bool is_fmu(const char* path) {
+  const char* ending = strrchr(path, '.');
+  return !cpl_is_system_path(path) && (ending == NULL || strcmp(ending, ".c") != 0);
+}
+
+// Reports add the path and the line, where they are those of the failure.
+cpl_finding cpl_finding_of_error(const char* path, const cpl_error* e) {
+  const size_t n = strlen(path);
+  const bool own = strncmp(e->file, path, n) == 0 &&
+                   (e->file[n] == '\0' || strcmp(e->file + n, "/modelDescription.xml") == 0);
+  return (cpl_finding){.error = true,
+                       .line = own ? e->line : 0,
+                       .column = own ? e->column : 0,
+                       .rule = "open",
+                       .text = own ? e->message : e->text};
+}
+
+static void report(const cpl_check_def* def, const cpl_finding* finding) {
+  if (def->on_finding != NULL) def->on_finding(def->user, finding);
+}
+
+static void report_default(void* user, int32_t line, const char* rule, const char* text) {
+  report(user, &(cpl_finding){.line = line, .rule = rule, .text = text});
+}
+
+static cpl_status open_fmu(cpl_context* ctx, const cpl_check_def* def, cpl_source** out) {
+  cpl_fmu_def fmu = cpl_default_fmu_def();
+  fmu.path = def->path;
+  return cpl_fmu_open(ctx, &fmu, out);
+}
+
+static cpl_status open_other(cpl_context* ctx, const cpl_check_def* def, cpl_source** out) {
+  cpl_open_def open = cpl_default_open_def();
+  open.path = def->path;
+  open.call_timeout = def->call_timeout;
+  open.isolate = def->isolate || def->call_timeout > 0;
+  return cpl_open_any(ctx, &open, out);
+}
+
+static cpl_status check_fmu(const cpl_check_def* def, cpl_source* source) {
+  cpli_findings findings;
+  cpli_findings_init(&findings, source->ctx);
+  cpl_status st = cpli_fmu_check((cpl_fmu*)source, &findings);
+  for (size_t i = 0; i < findings.count && st >= 0; i++) {
+    const cpli_finding* f = &findings.items[i];
+    const cpl_finding finding = {f->severity == CPLI_ERROR, f->line, f->column, f->rule, f->text};
+    report(def, &finding);
+  }
+  cpli_findings_free(&findings);
+  return st;
+}
+
+// From here on an FMU, so far read as a file only, is called in another process.
+static cpl_status isolate(const cpl_check_def* def, cpl_source** source) {
+  if (!def->isolate && !(def->call_timeout > 0)) return CPL_OK;
+  cpl_isolate_def how = cpl_default_isolate_def();
+  cpl_source* apart = NULL;
+  how.call_timeout = def->call_timeout;
+  cpl_status st = cpl_isolate(*source, &how, &apart);
+  if (st >= 0) *source = apart;
+  return st;
+}
+
+cpl_status cpl_check(cpl_context* ctx, const cpl_check_def* given, cpl_source** out) {
+  cpl_check_def def = cpl_default_check_def();
+  cpl_source* source = NULL;
+  if (out != NULL) *out = NULL;
+  cpl_status st = cpli_read_def(ctx, "cpl_check_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  const bool fmu = is_fmu(def.path);
+  st = fmu ? open_fmu(ctx, &def, &source) : open_other(ctx, &def, &source);
+  if (st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  if (st < 0) {
+    const cpl_finding cause = cpl_finding_of_error(def.path, cpl_context_last_error(ctx));
+    report(&def, &cause);
+    return CPL_OK;
+  }
+  if (fmu) st = check_fmu(&def, source);
+  if (fmu && st >= 0) st = isolate(&def, &source);
+  for (size_t i = 0; st >= 0 && cpl_system_note(source, i) != NULL; i++)
+    report(&def, &(cpl_finding){.rule = "switch", .text = cpl_system_note(source, i)});
+  if (st >= 0 && def.strict) cpli_strict(source, report_default, &def);
+  if (st >= 0 && out != NULL) *out = source;
+  else cpl_source_destroy(source);
+  return st;
+}
