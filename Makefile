@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup test-setup ci-setup dev-setup docs-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
   repeat coverage format format-check tidy check-style bench images docs clean distclean
 
 help:  ## this list
@@ -22,6 +22,9 @@ help:  ## this list
 
 setup:  ## install what is missing (build does it by itself)
 	@scripts/setup
+
+python-setup:
+	@scripts/setup --python
 
 test-setup:
 	@scripts/setup --test
@@ -39,7 +42,7 @@ docs-setup:
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
 to_build = $(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(1))
 
-build: setup  ## build the command (build/couplet), the libraries and, after make test, the tests
+build: python-setup  ## build the command (build/couplet), the libraries, build/python and, after make test, the tests
 	@$(call to_build,$(fresh))
 	@cmake --build $(BUILD) -j $(JOBS)
 

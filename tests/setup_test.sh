@@ -35,6 +35,7 @@ play apt-get "echo \"\$*\" >> $work/calls; exit 100"
 setup "these packages are missing, and you are not root: make gcc"
 setup "apt-get install --no-install-recommends make gcc"
 ! grep -q chromium out || fail "setup wants a browser to build: $(cat out)"
+! grep -q numpy out || fail "setup wants numpy to build: $(cat out)"
 setup "chromium" --test
 setup "clang-format-14" --ci
 ! grep -q valgrind out || fail "setup wants valgrind for the checks of .ci/run: $(cat out)"
