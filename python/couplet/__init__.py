@@ -27,8 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._info import Experiment, Finding, Info, Variable, Variables, build, check, info
     from ._linear import Linear, linearize
+    from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
+    from ._system import System
 
 #: names of the solvers
 solvers: tuple[str, ...] = _solvers()
@@ -37,8 +39,10 @@ solvers: tuple[str, ...] = _solvers()
 _MODULES = {
     "_info": ("Experiment", "Finding", "Info", "Variable", "Variables", "build", "check", "info"),
     "_linear": ("Linear", "linearize"),
+    "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
+    "_system": ("System",),
 }
 
 
@@ -61,6 +65,7 @@ __all__ = [
     "__version__",
     "Cancelled",
     "Column",
+    "Declaration",
     "Error",
     "Experiment",
     "FileError",
@@ -68,14 +73,18 @@ __all__ = [
     "Info",
     "InputError",
     "Linear",
+    "Model",
     "ModelError",
     "Reader",
     "Result",
     "Run",
     "Snapshot",
     "SolverError",
+    "Stepper",
+    "System",
     "UnknownNameError",
     "UnsupportedError",
+    "Values",
     "Variable",
     "Variables",
     "Warning",

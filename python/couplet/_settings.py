@@ -8,9 +8,14 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
 if TYPE_CHECKING:
-    Model = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+    from ._model import Model as _PythonModel, Stepper as _PythonStepper
+    from ._system import System as _System
+
+    Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+    #: what can be simulated: a file, a system, or a model of Python
+    Model = Union[Path, _System, _PythonModel, _PythonStepper]
     #: a file; or names with (times, values) or functions; or a table with a column time
-    Input = Union[Model, Mapping[str, Any], Any, None]
+    Input = Union[Path, Mapping[str, Any], Any, None]
 
 
 def text_of(value: Any) -> str:
@@ -95,10 +100,32 @@ def _add_input(settings: dict[str, Any], given: Any) -> None:
         )
 
 
+def _add_model(settings: dict[str, Any], model: Any) -> None:
+    if isinstance(model, (str, bytes, os.PathLike)):
+        settings["path"] = os.fsencode(model)
+        return
+    from ._model import Model as PythonModel, Stepper, describe
+    from ._system import System
+
+    if isinstance(model, System):
+        settings["path"] = model.name.encode()
+        settings["system"] = model._frozen()
+        in_python = model._has_python()
+    elif isinstance(model, (PythonModel, Stepper)):
+        settings["system"] = describe(model)
+        settings["path"] = settings["system"]["name"].encode()
+        in_python = True
+    else:
+        raise TypeError(f"a model is a file, a System, a Model or a Stepper, not {type(model).__name__}")
+    for key in ("isolate", "call_timeout", "processes"):
+        if in_python and settings.get(key):
+            raise ValueError(f"{key}: models in Python cannot run in processes of their own")
+
+
 def make_settings(model: Model, **given: Any) -> dict[str, Any]:
     """The settings of a run, as the library takes them; what is None is not given."""
     settings = {key: value for key, value in given.items() if value is not None}
-    settings["path"] = os.fsencode(model)
+    _add_model(settings, model)
     solver = settings.get("solver")
     if isinstance(solver, Mapping):
         del settings["solver"]

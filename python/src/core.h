@@ -37,6 +37,7 @@ typedef struct core_session {
   double cancelled_at;             // clock of the first interrupt [s]; 0: none
   unsigned forks;
   bool busy, interruptible;
+  bool is_cause;  // that exception is the cause of a failure that the library reports
 } core_session;
 
 /// Makes the context. false: an exception is set.
@@ -58,6 +59,11 @@ bool core_end(core_session* s, cpl_status st);
 /// core_leave() keeps an exception for core_end() and cancels the call.
 PyGILState_STATE core_enter(void);
 void core_leave(core_session* s, PyGILState_STATE state);
+/// In a callback of a model, with the lock and an exception, which becomes the cause of the failure
+/// that the library reports. Exceptions such as KeyboardInterrupt are raised as they are.
+void core_keep_cause(core_session* s);
+/// Sets the exception of the last failure.
+void core_raise_last(const core_session* s, cpl_status st);
 /// In a callback, with the lock: signals and messages are delivered.
 void core_poll(core_session* s);
 
@@ -144,8 +150,11 @@ bool core_add_run(PyObject* module);
 bool core_add_children(PyObject* module);
 extern PyMethodDef core_verbs[];
 
-//------------------------------------ texts ------------------------------------
+//------------------------------------ texts, numbers ------------------------------------
 
+/// The numbers of a sequence or an array, n of them; a number is a sequence of one. `what` is their
+/// name in messages. false: an exception is set.
+bool core_read_doubles(PyObject* from, const char* what, double* to, size_t n);
 /// The UTF-8 of a str, or the content of bytes; borrowed. NULL: an exception is set.
 const char* core_text(PyObject* object);
 /// A str; bytes that are no UTF-8 are replaced. NULL gives None.

@@ -282,16 +282,35 @@ bool core_begin(core_session* s) {
   return true;
 }
 
+// The failure as the library reports it, with the exception of a model as its cause.
+static bool raise_with_cause(core_session* s) {
+  PyObject *type, *value, *trace;
+  raise_error(cpl_context_last_error(s->ctx));
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyErr_NormalizeException(&s->type, &s->value, &s->trace);
+  if (s->value != NULL && s->trace != NULL) PyException_SetTraceback(s->value, s->trace);
+  if (value != NULL && s->value != NULL) {
+    Py_INCREF(s->value);
+    PyException_SetCause(value, s->value);
+  }
+  PyErr_Restore(type, value, trace);
+  drop_exception(s);
+  return false;
+}
+
 bool core_end(core_session* s, cpl_status st) {
   PyEval_RestoreThread(s->thread);
   pop_interruptible(s);
   s->busy = false;
-  if (s->value != NULL || s->type != NULL) {
+  if (s->type != NULL && !s->is_cause) {
     PyErr_Restore(s->type, s->value, s->trace);
     s->type = s->value = s->trace = NULL;
     return false;
   }
   if (!deliver_messages(s)) return false;
+  if (s->type != NULL && st < 0) return raise_with_cause(s);
+  drop_exception(s);  // of a call whose failure was no failure of the whole
   if (st >= 0) return true;
   if (st == CPL_ERR_CANCELLED && PyErr_CheckSignals() != 0) return false;
   if (st == CPL_ERR_NOMEM) PyErr_NoMemory();
@@ -303,11 +322,29 @@ PyGILState_STATE core_enter(void) { return PyGILState_Ensure(); }
 
 void core_leave(core_session* s, PyGILState_STATE state) {
   if (PyErr_Occurred()) {
-    if (s->type == NULL) PyErr_Fetch(&s->type, &s->value, &s->trace);
+    if (s->type == NULL) {
+      PyErr_Fetch(&s->type, &s->value, &s->trace);
+      s->is_cause = false;
+    }
     PyErr_Clear();
     cpl_context_cancel(s->ctx);
   }
   PyGILState_Release(state);
+}
+
+void core_keep_cause(core_session* s) {
+  const bool plain = PyErr_ExceptionMatches(PyExc_Exception);
+  if (s->type == NULL) {
+    PyErr_Fetch(&s->type, &s->value, &s->trace);
+    s->is_cause = plain;
+  }
+  PyErr_Clear();
+  if (!plain) cpl_context_cancel(s->ctx);
+}
+
+void core_raise_last(const core_session* s, cpl_status st) {
+  if (st == CPL_ERR_NOMEM) PyErr_NoMemory();
+  else raise_error(cpl_context_last_error(s->ctx));
 }
 
 void core_poll(core_session* s) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "model.h"
 
 // An input that is a function of Python.
 typedef struct input_function {
@@ -33,6 +33,7 @@ struct core_settings {
   cpl_input* inputs;
   input_function* functions;
   size_t n_functions;
+  core_system* system;  // of a model that is no file. Nullable
 };
 
 //------------------------------------ single values ------------------------------------
@@ -314,11 +315,12 @@ static bool read_inputs(core_settings* s, core_session* session) {
 
 cpl_status core_settings_read(core_settings* s, cpl_context* ctx) {
   cpl_status st = CPL_OK;
-  if (s->input_path != NULL) {
+  if (s->system != NULL) st = core_system_build(s->system, &s->settings);
+  if (st >= 0 && s->input_path != NULL) {
     st = cpl_input_table_read(ctx, s->input_path, &s->table);
     s->settings.table = s->table;
     if (s->settings.table_name == NULL) s->settings.table_name = s->input_path;
-  } else if (s->settings.table != NULL) {
+  } else if (st >= 0 && s->settings.table != NULL) {
     st = cpl_table_check(ctx, s->settings.table, "input");
   }
   for (size_t i = 0; i < s->settings.n_inputs && st >= 0; i++) {
@@ -342,6 +344,9 @@ core_settings* core_settings_create(core_session* session, PyObject* dict) {
   s->dict = PyDict_Copy(dict);
   bool fine = s->dict != NULL && read_members(s) && read_choices(s) && read_starts(s) &&
               read_record(s) && read_solvers(s) && read_inputs(s, session);
+  PyObject* system = fine ? PyDict_GetItemString(s->dict, "system") : NULL;
+  if (system != NULL) s->system = core_system_create(session, system);
+  fine = fine && (system == NULL || s->system != NULL);
   if (fine && s->settings.path == NULL) PyErr_SetString(PyExc_TypeError, "the model is missing");
   if (fine && s->settings.path != NULL) return s;
   if (!PyErr_Occurred()) PyErr_NoMemory();
@@ -351,6 +356,7 @@ core_settings* core_settings_create(core_session* session, PyObject* dict) {
 
 void core_settings_destroy(core_settings* s) {
   if (s == NULL) return;
+  core_system_destroy(s->system);
   for (size_t i = 0; i < s->n_tables; i++) free(s->memory[i]);
   cpl_table_destroy(s->table);
   free(s->solvers);

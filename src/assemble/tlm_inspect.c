@@ -17,7 +17,7 @@ int32_t cpl_system_line_count(const cpl_source* system) {
 
 // Initialises a single model.
 static cpl_status start_model(cpl_model* m) {
-  cpl_setup setup = {0};
+  cpl_setup setup = {.size = sizeof setup};
   cpl_event_info info = {.again = true};
   cpl_component* c = &m->base;
   cpl_status st = c->ops->setup(c, &setup);

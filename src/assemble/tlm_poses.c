@@ -58,7 +58,8 @@ cpl_status cpl_system_poses(cpl_source* system, cpl_system_pose* out) {
   const cpli_built* b = (const cpli_built*)system;
   cpl_stepper_def def = cpl_default_stepper_def();
   cpl_stepper* s = NULL;
-  cpl_setup setup = {.start_time = b->desc.experiment.has_start ? b->desc.experiment.start : 0};
+  cpl_setup setup = {.size = sizeof(cpl_setup),
+                     .start_time = b->desc.experiment.has_start ? b->desc.experiment.start : 0};
   int32_t n = cpl_system_interface_count(system);
   for (int32_t i = 0; i < n; i++)
     out[i] =

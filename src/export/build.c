@@ -196,7 +196,7 @@ static cpl_status compile(job* j) {
 static bool requests_time_event(cpl_model* m) {
   enum { MAX_ROUNDS = 1000 };
   cpl_component* c = &m->base;
-  cpl_setup setup = {.start_time = c->desc->experiment.start};
+  cpl_setup setup = {.size = sizeof(cpl_setup), .start_time = c->desc->experiment.start};
   cpl_event_info info = {.again = true, .next_time = INFINITY};
   cpl_status st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);

@@ -65,7 +65,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
   const cpl_description* d = &p->cm->desc;
   uint64_t seed = (uint64_t)point * 7919;
   cpl_component* c = &m->base;
-  cpl_setup setup = {.start_time = p->cm->def->start_time};
+  cpl_setup setup = {.size = sizeof(cpl_setup), .start_time = p->cm->def->start_time};
   cpli_cmodel_give_algebraics(m, false);
   cpl_status st = c->ops->reset(c);
   bool all = point >= POINTS / 3;

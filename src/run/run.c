@@ -289,7 +289,8 @@ cpl_status cpli_run_set_starts(run* r) {
 
 static cpl_status initialize(run* r) {
   cpl_component* c = &r->s->base;
-  cpl_setup setup = {.start_time = r->def.start_time,
+  cpl_setup setup = {.size = sizeof(cpl_setup),
+                     .start_time = r->def.start_time,
                      .has_stop_time = isfinite(r->def.stop_time),
                      .stop_time = r->def.stop_time,
                      .has_tolerance = r->def.tolerance > 0,

@@ -34,7 +34,7 @@ static cpl_status make_room(cpl_tlm_join* j, size_t n, size_t size, void** first
 
 static cpl_status do_setup(cpl_tlm_join* j) {
   cpli_bytes* in = &j->in.bytes;
-  cpl_setup s = {.start_time = cpli_get_finite(in)};
+  cpl_setup s = {.size = sizeof(cpl_setup), .start_time = cpli_get_finite(in)};
   s.has_stop_time = cpli_get_u8(in) == 1;
   s.stop_time = cpli_get_finite(in);
   s.has_tolerance = cpli_get_u8(in) == 1;

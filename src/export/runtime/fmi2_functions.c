@@ -65,7 +65,8 @@ fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nC
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranceDefined, fmi2Real tolerance,
                                fmi2Real startTime, fmi2Boolean stopTimeDefined, fmi2Real stopTime) {
   ENTER(FMU_INSTANTIATED);
-  cpl_setup setup = {.start_time = startTime,
+  cpl_setup setup = {.size = sizeof(cpl_setup),
+                     .start_time = startTime,
                      .has_stop_time = stopTimeDefined != fmi2False,
                      .stop_time = stopTime,
                      .has_tolerance = toleranceDefined != fmi2False,

@@ -118,7 +118,8 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean tolera
                                        fmi3Float64 tolerance, fmi3Float64 startTime,
                                        fmi3Boolean stopTimeDefined, fmi3Float64 stopTime) {
   ENTER(FMU_INSTANTIATED);
-  cpl_setup setup = {.start_time = startTime,
+  cpl_setup setup = {.size = sizeof(cpl_setup),
+                     .start_time = startTime,
                      .has_stop_time = stopTimeDefined,
                      .stop_time = stopTime,
                      .has_tolerance = toleranceDefined,

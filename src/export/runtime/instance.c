@@ -269,7 +269,7 @@ fmu_status fmu_terminate(fmu* f, const char* function) {
 fmu_status fmu_reset(fmu* f, const char* function) {
   memset(f->input_derivatives, 0, FMU_ORDERS * f->cm->at.nu * sizeof *f->input_derivatives);
   f->end_wanted = f->update_due = false;
-  f->setup = (cpl_setup){.start_time = 0};
+  f->setup = (cpl_setup){.size = sizeof(cpl_setup)};
   f->time = f->reached = 0;
   // a stepper that is there stays until the next initialisation: it may be needed to release saved
   // states, but it remembers the lines its inputs were
