@@ -101,7 +101,9 @@ class System:
         """
         if as_ not in _AS:
             raise ValueError(f'as_ is "me" or "cs", not {as_!r}')
-        path, content, kind = None, None, _FMU
+        path: Optional[str] = None
+        content: Union[Model, Stepper, System, None] = None
+        kind = _FMU
         if isinstance(model, (Model, Stepper)):
             describe(model)  # fails early
             content, kind = model, _C
