@@ -19,11 +19,6 @@ typedef struct graph_args {
 
 enum { WIDTH = 80 };
 
-const char* graph_step_name(cpl_graph_step_kind kind) {
-  static const char* const names[] = {"get", "set", "compute", "solve"};
-  return names[kind];
-}
-
 const char* graph_signal_name(cpl_signal_kind kind) {
   static const char* const names[] = {"inner", "input", "output", "parameter"};
   return names[kind];
@@ -160,7 +155,7 @@ static void print_steps(FILE* out, const cpl_graph* g) {
     if (s->level != last) fprintf(out, "  %3d  ", ++shown);
     else fputs("       ", out);
     last = s->level;
-    int n = fprintf(out, "%-8s", graph_step_name(s->kind));
+    int n = fprintf(out, "%-8s", cpl_graph_step_name(s->kind));
     flow f = {.out = out, .at = 7 + (size_t)n, .indent = 17};
     if (s->kind == CPL_GRAPH_LOOP) {
       char text[32];
@@ -325,19 +320,16 @@ static int run_graph(void* args_, int n, char** operands) {
   const bool picture = args->html || args->svg;
   const graph_form form = args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT;
   const bool modes = st >= 0 && graph_has_modes(source), lines = st >= 0 && graph_has_lines(source);
-  const bool chart = modes || lines;
-  if (chart && picture)
-    st = graph_write_picture(source, NULL, operands[0], args->output, args->svg, out);
+  const bool drawn = st >= 0 && picture, chart = drawn || modes || lines;
+  if (drawn) st = graph_write_picture(source, operands[0], args->output, args->svg, out);
   else if (modes) graph_print_modes(out, source, form);
   else if (lines) graph_print_lines(out, source, form);
   if (st >= 0 && !chart) st = make_component(source, &component);
   bool made = st >= 0 && component != NULL;
   bool coupled = made && strcmp(cpl_component_kind(component), "master") == 0;
-  if (made && picture)
-    st = graph_write_picture(source, component, operands[0], args->output, args->svg, out);
-  else if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
+  if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);
   else if (made) st = print_graph(out, args, component, operands[0]);
-  if (st >= 0 && made && !picture && form == GRAPH_TEXT) graph_print_inner_modes(out, source);
+  if (st >= 0 && made && form == GRAPH_TEXT) graph_print_inner_modes(out, source);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   cpl_component_destroy(component);
   cpl_source_destroy(source);

@@ -7,9 +7,8 @@
 
 #include "cli.h"
 
-const char* graph_step_name(cpl_graph_step_kind kind);  // "get", "set", "compute", "solve"
-const char* graph_signal_name(cpl_signal_kind kind);    // "input", "output", ...
-bool graph_is_between(const cpl_graph_connection* c);   // its target is an input of a model
+const char* graph_signal_name(cpl_signal_kind kind);   // "input", "output", ...
+bool graph_is_between(const cpl_graph_connection* c);  // its target is an input of a model
 
 // A system with modes: its state chart.
 typedef enum graph_form { GRAPH_TEXT, GRAPH_DOT, GRAPH_JSON } graph_form;
@@ -27,14 +26,9 @@ void graph_print_master_json(FILE* out, const cpl_stepper* s, const char* path);
 
 // The picture as a page or as SVG; Nullable: output: it is then named after the system, in the
 // current folder, and its name is printed.
-cpl_status graph_write_picture(const cpl_source* source, const cpl_component* component,
-                               const char* path, const char* output, bool svg, FILE* out);
+cpl_status graph_write_picture(cpl_source* source, const char* path, const char* output, bool svg,
+                               FILE* out);
 
 // A system with delay lines: its models and lines.
 bool graph_has_lines(const cpl_source* source);
 void graph_print_lines(FILE* out, const cpl_source* source, graph_form form);
-
-// State charts and delay lines, into a diagram.
-struct diagram;
-void graph_draw_modes(struct diagram* d, const cpl_source* source);
-void graph_draw_lines(struct diagram* d, const cpl_source* source);

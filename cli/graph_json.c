@@ -54,7 +54,7 @@ static void write_order(cpli_json* j, const cpl_graph* g) {
     const cpl_graph_step* s = &g->steps[i];
     cpli_json_object(j, NULL);
     cpli_json_integer(j, "level", s->level + 1);
-    cpli_json_text(j, "call", graph_step_name(s->kind));
+    cpli_json_text(j, "call", cpl_graph_step_name(s->kind));
     if (s->model >= 0) cpli_json_text(j, "model", g->models[s->model].name);
     if (s->loop >= 0) cpli_json_integer(j, "loop", s->loop + 1);
     write_values(j, "variables", s->values, s->n_values);

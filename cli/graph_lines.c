@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "assemble/assemble.h"
-#include "diagram.h"
 #include "format/json.h"
 #include "graph.h"
 
@@ -21,15 +20,6 @@ static bool is_stepper(const cpl_source* source, size_t i) {
 
 static const char* kind_of(const cpl_source* source, size_t i) {
   return is_stepper(source, i) ? "co-simulation" : "model exchange";
-}
-
-// The model of an end "model.interface".
-static size_t model_of_end(const cpl_system_def* def, const char* end) {
-  size_t n = strcspn(end, "."), i = 0;
-  while (i + 1 < def->n_models &&
-         !(strncmp(def->models[i].name.text, end, n) == 0 && def->models[i].name.text[n] == '\0'))
-    i++;
-  return i;
 }
 
 //------------------------------------ for people ------------------------------------
@@ -69,7 +59,7 @@ static void print_dot(FILE* out, const cpl_source* source) {
     const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
     for (int k = 0; k < 2; k++) {
       fputs(k == 0 ? "  \"" : " -- \"", out);
-      graph_put_escaped(out, def->models[model_of_end(def, l->ends[k])].name.text);
+      graph_put_escaped(out, def->models[cpli_model_of_end(def, l->ends[k])].name.text);
       fputc('"', out);
     }
     fprintf(out, " [penwidth=3, label=\"%s, %g s\"];\n", cpl_tlm_kind_name(l->kind), l->line.delay);
@@ -113,32 +103,4 @@ void graph_print_lines(FILE* out, const cpl_source* source, graph_form form) {
   static void (*const print[])(FILE * out, const cpl_source* source) = {
       [GRAPH_TEXT] = print_text, [GRAPH_DOT] = print_dot, [GRAPH_JSON] = print_json};
   print[form](out, source);
-}
-
-//------------------------------------ as a picture ------------------------------------
-
-void graph_draw_lines(diagram* d, const cpl_source* source) {
-  const cpl_system_def* def = cpl_system_definition(source);
-  int first = -1;
-  for (size_t i = 0; i < def->n_models; i++) {
-    const cpl_description* m = model_at(source, i);
-    int node = diagram_node(d, -1, "model", def->models[i].name.text, m->name);
-    if (i == 0) first = node;
-    diagram_about_node(d, node, "%s, %d state%s", kind_of(source, i), m->n_states,
-                       m->n_states == 1 ? "" : "s");
-  }
-  for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
-    const cpl_system_line line = cpl_system_line_at(source, i), *l = &line;
-    int at[2], port[2];
-    for (int k = 0; k < 2; k++) {
-      const char* name = strchr(l->ends[k], '.');
-      at[k] = first + (int)model_of_end(def, l->ends[k]);
-      port[k] = diagram_port(d, at[k], k == 1, name != NULL ? name + 1 : l->ends[k]);
-    }
-    char text[64];
-    snprintf(text, sizeof text, "%g s", l->line.delay);
-    int edge = diagram_edge(d, at[0], port[0], at[1], port[1], "tlm", text);
-    diagram_about_edge(d, edge, "%s delay line, %g s", cpl_tlm_kind_name(l->kind), l->line.delay);
-    if (l->kind != CPL_TLM_SIGNAL) diagram_about_edge(d, edge, "impedance %g", l->line.zf);
-  }
 }

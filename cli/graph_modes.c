@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "assemble/assemble.h"
-#include "diagram.h"
 #include "format/json.h"
 #include "format/text.h"
 #include "graph.h"
@@ -25,21 +24,11 @@ static size_t count_ways(const cpl_system_def* def) {
   return n;
 }
 
-// "when ...", "at ...", "on terminate when ..."
-static void condition(const cpli_transition_def* l, char* out, size_t size) {
-  size_t used = (size_t)snprintf(out, size, "%s", l->terminate ? "on terminate" : "");
-  if (l->when.text != NULL && used < size)
-    used +=
-        (size_t)snprintf(out + used, size - used, "%swhen %s", used > 0 ? " " : "", l->when.text);
-  for (size_t i = 0; i < l->n_at && used < size; i++)
-    used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "at " : ", ", l->at[i].text);
-}
-
 //------------------------------------ for people ------------------------------------
 
 static void print_way(FILE* out, const cpli_transition_def* l) {
   char text[1024];
-  condition(l, text, sizeof text);
+  cpli_transition_text(l, text, sizeof text);
   fputs("    -> ", out);
   cpli_print_text(out, l->to.text, 0);
   fputs("  ", out);
@@ -123,7 +112,7 @@ static void print_dot(FILE* out, const cpl_source* source, const cpl_system_def*
     fprintf(out, "\\n%d state%s\"];\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < m->n_leaves; i++) {
       char text[1024];
-      condition(&m->leaves[i], text, sizeof text);
+      cpli_transition_text(&m->leaves[i], text, sizeof text);
       fputs("  \"", out);
       graph_put_escaped(out, m->name.text);
       fputs("\" -> \"", out);
@@ -136,47 +125,11 @@ static void print_dot(FILE* out, const cpl_source* source, const cpl_system_def*
   fputs("}\n", out);
 }
 
-//------------------------------------ as a picture ------------------------------------
-
-static void draw_way(diagram* d, int from, int to, const cpli_transition_def* l) {
-  char text[1024];
-  condition(l, text, sizeof text);
-  int edge = diagram_edge(d, from, -1, to, -1, "transition", text);
-  diagram_about_edge(d, edge, "%s", text);
-  for (size_t i = 0; i < l->n_sets; i++)
-    diagram_about_edge(d, edge, "%s = %s", l->sets[i].name.text, l->sets[i].value.text);
-}
-
-void graph_draw_modes(diagram* d, const cpl_source* source) {
-  const cpl_system_def* def = cpl_system_definition(source);
-  int first = -1;
-  for (size_t k = 0; k < def->n_modes; k++) {
-    const cpli_mode_def* m = &def->modes[k];
-    int32_t n = mode_of(source, k)->n_states;
-    char sub[64];
-    snprintf(sub, sizeof sub, "%d state%s", n, n == 1 ? "" : "s");
-    int node = diagram_node(d, -1, "mode", m->name.text, sub);
-    if (k == 0) first = node;
-    if (strcmp(m->name.text, def->start_mode.text) == 0) diagram_about_node(d, node, "begins");
-    for (size_t i = 0; i < m->def->n_models; i++)
-      diagram_about_node(d, node, "%s", m->def->models[i].name.text);
-  }
-  for (size_t k = 0; k < def->n_modes; k++) {
-    const cpli_mode_def* m = &def->modes[k];
-    for (size_t i = 0; i < m->n_leaves; i++) {
-      size_t to = 0;
-      while (to + 1 < def->n_modes && strcmp(def->modes[to].name.text, m->leaves[i].to.text) != 0)
-        to++;
-      draw_way(d, first + (int)k, first + (int)to, &m->leaves[i]);
-    }
-  }
-}
-
 //------------------------------------ for tools ------------------------------------
 
 static void print_json_way(cpli_json* json, const cpli_transition_def* l) {
   char text[1024];
-  condition(l, text, sizeof text);
+  cpli_transition_text(l, text, sizeof text);
   cpli_json_object(json, NULL);
   cpli_json_text(json, "to", l->to.text);
   cpli_json_text(json, "condition", text);

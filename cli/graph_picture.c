@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // couplet graph --html and --svg: writes the diagram to a file, by default named after the system.
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "diagram.h"
 #include "graph.h"
-#include "view/view.h"
 
 // "dir/system.yaml" -> "system.html" in the current folder
 static void default_path(char* out, size_t size, const char* path, const char* ending) {
@@ -19,26 +16,13 @@ static void default_path(char* out, size_t size, const char* path, const char* e
   snprintf(out, size, "%.*s%s", n, name, ending);
 }
 
-cpl_status graph_write_picture(const cpl_source* source, const cpl_component* component,
-                               const char* path, const char* output, bool svg, FILE* out) {
+// -o may name a file without .svg: the option decides.
+cpl_status graph_write_picture(cpl_source* source, const char* path, const char* output, bool svg,
+                               FILE* out) {
   char file[4096];
-  cpl_context* ctx = source->ctx;
-  const char* title = component != NULL ? component->desc->name : source->desc->name;
-  diagram* d = diagram_begin(ctx, title);
-  if (d == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
-  cpl_status st = CPL_OK;
-  if (component != NULL) st = diagram_of(d, component);
-  else if (graph_has_modes(source)) graph_draw_modes(d, source);
-  else graph_draw_lines(d, source);
-  char* json = diagram_end(d);
-  if (st >= 0 && json == NULL) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (output != NULL) snprintf(file, sizeof file, "%s", output);
   else default_path(file, sizeof file, path, svg ? ".svg" : ".html");
-  if (st >= 0) {
-    st = svg ? cpli_diagram_svg(ctx, file, json)
-             : cpli_page_write(ctx, "graph.html", file, title, json);
-  }
-  free(json);
+  cpl_status st = cpl_diagram_write(source, file, svg ? CPL_DIAGRAM_SVG : CPL_DIAGRAM_PAGE);
   if (st < 0 || output != NULL) return st;
   cli_print_safe(out, file);
   fputc('\n', out);

@@ -24,7 +24,7 @@ LANGUAGE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n
 CLI_INTERNAL = """
 assemble/assemble.h base/base.h base/guard.h base/loaded.h fmi/findings.h fmi/fmu.h fmi/open.h
 format/csv.h format/file.h format/folder.h format/json.h format/mat4.h format/number.h format/scan.h format/source_loc.h
-format/text.h format/yaml.h model/compiled.h model/timed.h numeric/klu.h system/definition.h view/view.h
+format/text.h format/yaml.h model/compiled.h model/timed.h numeric/klu.h system/definition.h
 """.split()
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 TYPEDEF = re.compile(r"^typedef\b(?:[^;{]*\{(?:[^{}]|\{[^{}]*\})*\})?[^;]*;", re.M)

@@ -60,6 +60,9 @@ typedef enum cpl_graph_step_kind {
   CPL_GRAPH_LOOP,    ///< a loop is solved
 } cpl_graph_step_kind;
 
+CPL_API const char* cpl_graph_step_name(
+    cpl_graph_step_kind kind);  ///< "get", "set", "compute", "solve"
+
 typedef struct cpl_graph_step {
   cpl_graph_step_kind kind;
   int32_t level;  ///< steps of one level are independent, except for the order get, couple, set

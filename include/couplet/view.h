@@ -49,6 +49,17 @@ CPL_DEFAULTS(view_def)  ///< cpl_default_view_def()
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
 
+//------------------------------------ systems ------------------------------------
+
+typedef enum cpl_diagram_form {
+  CPL_DIAGRAM_PAGE,  ///< an interactive page (.html)
+  CPL_DIAGRAM_SVG,
+} cpl_diagram_form;
+
+/// Draw a system: its models, connections and loops, its modes or its delay lines; or what is
+/// inside a model. The models are instantiated. The file is written completely or not at all.
+CPL_API cpl_status cpl_diagram_write(cpl_source* source, const char* path, cpl_diagram_form form);
+
 //------------------------------------ live ------------------------------------
 
 /// How to serve a live page. Start from cpl_default_live_def(), then change what you need.

@@ -383,3 +383,8 @@ int32_t cpl_aggregate_count(const cpl_model* m) {
 cpl_model* cpl_aggregate_part(const cpl_model* m, int32_t i) {
   return i >= 0 && i < cpl_aggregate_count(m) ? cpli_as_aggregate(&m->base)->parts[i].m : NULL;
 }
+
+const char* cpl_graph_step_name(cpl_graph_step_kind kind) {
+  static const char* const names[] = {"get", "set", "compute", "solve"};
+  return names[kind];
+}

@@ -250,6 +250,10 @@ cpl_status cpli_def_add_transition(cpl_system_def* def, cpli_mode_def* mode,
                                    cpli_transition_def item);
 cpl_status cpli_def_add_observed(cpl_system_def* def, cpli_observed item);
 int32_t cpli_def_find_mode(const cpl_system_def* def, const char* name);  // -1: there is none
+/// The number of the model of an end "model.interface" of a line.
+size_t cpli_model_of_end(const cpl_system_def* def, const char* end);
+/// When a transition takes place: "when ...", "at ...", "on terminate when ...".
+void cpli_transition_text(const cpli_transition_def* l, char* out, size_t size);
 /// The transitions and `start` name modes, `observe` too.
 cpl_status cpli_def_check_modes(const cpl_system_def* def);
 /// A mode as a system of its own: with the parameters and inputs of the whole, what is observed as

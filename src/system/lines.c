@@ -164,3 +164,11 @@ cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const
                         "a line needs `from` and `to`, the interfaces it joins, and its `delay`");
   return st < 0 ? st : cpli_def_add_line(def, &item);
 }
+
+size_t cpli_model_of_end(const cpl_system_def* def, const char* end) {
+  size_t n = strcspn(end, "."), i = 0;
+  while (i + 1 < def->n_models &&
+         !(strncmp(def->models[i].name.text, end, n) == 0 && def->models[i].name.text[n] == '\0'))
+    i++;
+  return i;
+}

@@ -291,3 +291,12 @@ cpl_status cpl_system_def_observe(cpl_system_def* def, const char* name, const c
   cpl_status st = check_kept(def);
   return st < 0 ? st : cpli_def_add_observed(def, item);
 }
+
+void cpli_transition_text(const cpli_transition_def* l, char* out, size_t size) {
+  size_t used = (size_t)snprintf(out, size, "%s", l->terminate ? "on terminate" : "");
+  if (l->when.text != NULL && used < size)
+    used +=
+        (size_t)snprintf(out + used, size - used, "%swhen %s", used > 0 ? " " : "", l->when.text);
+  for (size_t i = 0; i < l->n_at && used < size; i++)
+    used += (size_t)snprintf(out + used, size - used, "%s%s", i == 0 ? "at " : ", ", l->at[i].text);
+}

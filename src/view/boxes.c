@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Nodes, ports and edges are collected in growing lists and written as one JSON text at the end.
-#include "diagram.h"
+#include "view/boxes.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ typedef struct edge {
 } edge;
 
 // Growing lists; lack of memory is recorded and reported at the end.
-struct diagram {
+struct cpli_diagram {
   cpl_context* ctx;
   char* title;
   node* nodes;
@@ -49,14 +49,14 @@ struct diagram {
 
 //------------------------------------ lists ------------------------------------
 
-static char* copy(diagram* d, const char* text) {
+static char* copy(cpli_diagram* d, const char* text) {
   char* out = strdup(text != NULL ? text : "");
   d->failed = d->failed || out == NULL;
   return out;
 }
 
 // Room for one more of them, zeroed; sizes double.
-static void* grow(diagram* d, void* list, size_t n, size_t size, void* dummy) {
+static void* grow(cpli_diagram* d, void* list, size_t n, size_t size, void* dummy) {
   if ((n & (n + 1)) == 0) {
     void* more = realloc(*(void**)list, (2 * n + 2) * size);
     if (more == NULL) {
@@ -71,15 +71,16 @@ static void* grow(diagram* d, void* list, size_t n, size_t size, void* dummy) {
   return item;
 }
 
-diagram* diagram_begin(cpl_context* ctx, const char* title) {
-  diagram* d = calloc(1, sizeof *d);
+cpli_diagram* cpli_diagram_begin(cpl_context* ctx, const char* title) {
+  cpli_diagram* d = calloc(1, sizeof *d);
   if (d == NULL) return NULL;
   d->ctx = ctx;
   d->title = copy(d, title);
   return d;
 }
 
-int diagram_node(diagram* d, int parent, const char* kind, const char* name, const char* sub) {
+int cpli_diagram_node(cpli_diagram* d, int parent, const char* kind, const char* name,
+                      const char* sub) {
   if (d->failed) return 0;
   node none, *n = grow(d, &d->nodes, d->n_nodes, sizeof none, &none);
   if (d->failed) return 0;
@@ -87,7 +88,7 @@ int diagram_node(diagram* d, int parent, const char* kind, const char* name, con
   return (int)d->n_nodes++;
 }
 
-int diagram_port(diagram* d, int of, bool input, const char* name) {
+int cpli_diagram_port(cpli_diagram* d, int of, bool input, const char* name) {
   if (d->failed) return 0;
   for (size_t i = 0; i < d->n_ports; i++) {
     const port* p = &d->ports[i];
@@ -99,8 +100,8 @@ int diagram_port(diagram* d, int of, bool input, const char* name) {
   return (int)d->n_ports++;
 }
 
-int diagram_edge(diagram* d, int from, int from_port, int to, int to_port, const char* kind,
-                 const char* name) {
+int cpli_diagram_edge(cpli_diagram* d, int from, int from_port, int to, int to_port,
+                      const char* kind, const char* name) {
   if (d->failed) return 0;
   edge none, *e = grow(d, &d->edges, d->n_edges, sizeof none, &none);
   if (d->failed) return 0;
@@ -108,7 +109,7 @@ int diagram_edge(diagram* d, int from, int from_port, int to, int to_port, const
   return (int)d->n_edges++;
 }
 
-static void add_line(diagram* d, lines* l, const char* fmt, va_list args) {
+static void add_line(cpli_diagram* d, lines* l, const char* fmt, va_list args) {
   if (d->failed) return;
   char** items = realloc(l->items, (l->n + 1) * sizeof *items);
   if (items != NULL) l->items = items;
@@ -116,21 +117,21 @@ static void add_line(diagram* d, lines* l, const char* fmt, va_list args) {
   else l->n++;
 }
 
-void diagram_about_node(diagram* d, int i, const char* fmt, ...) {
+void cpli_diagram_about_node(cpli_diagram* d, int i, const char* fmt, ...) {
   va_list args;
   va_start(args, fmt);
   if (!d->failed) add_line(d, &d->nodes[i].about, fmt, args);
   va_end(args);
 }
 
-void diagram_about_port(diagram* d, int i, const char* fmt, ...) {
+void cpli_diagram_about_port(cpli_diagram* d, int i, const char* fmt, ...) {
   va_list args;
   va_start(args, fmt);
   if (!d->failed) add_line(d, &d->ports[i].about, fmt, args);
   va_end(args);
 }
 
-void diagram_about_edge(diagram* d, int i, const char* fmt, ...) {
+void cpli_diagram_about_edge(cpli_diagram* d, int i, const char* fmt, ...) {
   va_list args;
   va_start(args, fmt);
   if (!d->failed) add_line(d, &d->edges[i].about, fmt, args);
@@ -145,7 +146,7 @@ static void write_lines(cpli_json* j, const lines* l) {
   cpli_json_close(j, ']');
 }
 
-static void write_node(cpli_json* j, const diagram* d, size_t i) {
+static void write_node(cpli_json* j, const cpli_diagram* d, size_t i) {
   const node* n = &d->nodes[i];
   cpli_json_object(j, NULL);
   cpli_json_integer(j, "id", (int64_t)i);
@@ -185,7 +186,7 @@ static void write_edge(cpli_json* j, const edge* e) {
   cpli_json_close(j, '}');
 }
 
-static char* write_all(const diagram* d) {
+static char* write_all(const cpli_diagram* d) {
   char* text = NULL;
   size_t size = 0;
   FILE* out = open_memstream(&text, &size);
@@ -212,7 +213,7 @@ static void free_lines(lines* l) {
   free(l->items);
 }
 
-char* diagram_end(diagram* d) {
+char* cpli_diagram_end(cpli_diagram* d) {
   char* text = d->failed ? NULL : write_all(d);
   for (size_t i = 0; i < d->n_nodes; i++) {
     free(d->nodes[i].name);

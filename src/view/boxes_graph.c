@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagram.h"
-#include "graph.h"
+#include "view/boxes.h"
 
 enum { MAX_CONNECTIONS = 5000 };
 
 // One system that is added to the diagram.
 typedef struct level {
-  diagram* d;
+  cpli_diagram* d;
   const cpl_graph* g;
   int parent;   // node of the system; -1: the outermost
   int* models;  // node of each
@@ -29,13 +28,14 @@ typedef struct place {
 static place place_of(level* l, const cpl_graph_value* v, bool target) {
   if (v->model >= 0) {
     const int n = l->models[v->model];
-    return (place){n, diagram_port(l->d, n, target, v->variable)};
+    return (place){n, cpli_diagram_port(l->d, n, target, v->variable)};
   }
   const cpl_graph_signal* s = &l->g->signals[v->signal];
   if (l->parent >= 0 && s->kind != CPL_SIGNAL_INNER)
-    return (place){l->parent, diagram_port(l->d, l->parent, s->kind == CPL_SIGNAL_INPUT, s->name)};
+    return (place){l->parent,
+                   cpli_diagram_port(l->d, l->parent, s->kind == CPL_SIGNAL_INPUT, s->name)};
   if (l->signals[v->signal] < 0)
-    l->signals[v->signal] = diagram_node(l->d, l->parent, "signal", s->name, NULL);
+    l->signals[v->signal] = cpli_diagram_node(l->d, l->parent, "signal", s->name, NULL);
   return (place){l->signals[v->signal], -1};
 }
 
@@ -49,14 +49,15 @@ static bool is_plain(const cpl_graph_connection* c) {
 }
 
 static int draw_line(level* l, const cpl_graph_connection* c, place from, place to) {
-  const int e =
-      diagram_edge(l->d, from.node, from.port, to.node, to.port, c->loop >= 0 ? "loop" : "", NULL);
-  diagram_about_edge(l->d, e, "%s = %s", c->target.name, c->text != NULL ? c->text : "a function");
+  const int e = cpli_diagram_edge(l->d, from.node, from.port, to.node, to.port,
+                                  c->loop >= 0 ? "loop" : "", NULL);
+  cpli_diagram_about_edge(l->d, e, "%s = %s", c->target.name,
+                          c->text != NULL ? c->text : "a function");
   if (c->loop >= 0) {
     const cpl_graph_loop* loop = &l->g->loops[c->loop];
-    diagram_about_edge(l->d, e, "part of loop %d: %d values, %d torn, %s", c->loop + 1,
-                       loop->n_values, loop->n_torn,
-                       loop->linear ? "linear" : "not known to be linear");
+    cpli_diagram_about_edge(l->d, e, "part of loop %d: %d values, %d torn, %s", c->loop + 1,
+                            loop->n_values, loop->n_torn,
+                            loop->linear ? "linear" : "not known to be linear");
   }
   return e;
 }
@@ -68,8 +69,9 @@ static void draw_connection(level* l, const cpl_graph_connection* c) {
     return;
   }
   const int f =
-      diagram_node(l->d, l->parent, "function", c->text != NULL ? c->text : "function", NULL);
-  diagram_about_node(l->d, f, "%s = %s", c->target.name, c->text != NULL ? c->text : "a function");
+      cpli_diagram_node(l->d, l->parent, "function", c->text != NULL ? c->text : "function", NULL);
+  cpli_diagram_about_node(l->d, f, "%s = %s", c->target.name,
+                          c->text != NULL ? c->text : "a function");
   for (int32_t i = 0; i < c->n_sources; i++) {
     if (is_parameter(l, &c->sources[i])) continue;
     draw_line(l, c, place_of(l, &c->sources[i], false), (place){f, -1});
@@ -81,22 +83,22 @@ static void draw_connection(level* l, const cpl_graph_connection* c) {
 static void tell_steps(level* l) {
   for (int32_t i = 0; i < l->g->n_steps; i++) {
     const cpl_graph_step* s = &l->g->steps[i];
-    const char* what = graph_step_name(s->kind);
+    const char* what = cpl_graph_step_name(s->kind);
     if (s->model >= 0)
-      diagram_about_node(l->d, l->models[s->model], "evaluation step %d: %s of %d value%s", i + 1,
-                         what, s->n_values, s->n_values == 1 ? "" : "s");
+      cpli_diagram_about_node(l->d, l->models[s->model], "evaluation step %d: %s of %d value%s",
+                              i + 1, what, s->n_values, s->n_values == 1 ? "" : "s");
     for (int32_t k = 0; k < s->n_values; k++) {
       const cpl_graph_value* v = &s->values[k];
       if (v->model < 0) continue;
       const bool input = s->kind == CPL_GRAPH_SET || s->kind == CPL_GRAPH_COUPLE;
       if (s->kind == CPL_GRAPH_LOOP) continue;
-      const int port = diagram_port(l->d, l->models[v->model], input, v->variable);
-      diagram_about_port(l->d, port, "%s: evaluation step %d (%s)", v->name, i + 1, what);
+      const int port = cpli_diagram_port(l->d, l->models[v->model], input, v->variable);
+      cpli_diagram_about_port(l->d, port, "%s: evaluation step %d (%s)", v->name, i + 1, what);
     }
   }
 }
 
-static cpl_status draw_system(diagram* d, const cpl_component* component, int parent);
+static cpl_status draw_system(cpli_diagram* d, const cpl_component* component, int parent);
 
 static cpl_status draw_models(level* l, const cpl_component* component) {
   cpl_status st = CPL_OK;
@@ -107,13 +109,13 @@ static cpl_status draw_models(level* l, const cpl_component* component) {
     char sub[512];
     snprintf(sub, sizeof sub, "%s (%s)", m->title, m->kind);
     const int n = l->models[i] =
-        diagram_node(l->d, l->parent, system ? "system" : "model", m->name, sub);
-    diagram_about_node(l->d, n, "%d state%s, %d input%s, %d output%s, %d event indicator%s",
-                       m->n_states, m->n_states == 1 ? "" : "s", m->n_inputs,
-                       m->n_inputs == 1 ? "" : "s", m->n_outputs, m->n_outputs == 1 ? "" : "s",
-                       m->n_indicators, m->n_indicators == 1 ? "" : "s");
-    diagram_about_node(l->d, n, "feed-through: %s", cpl_origin_name(m->feed_through));
-    if (l->g->n_groups > 1) diagram_about_node(l->d, n, "group %d", m->group + 1);
+        cpli_diagram_node(l->d, l->parent, system ? "system" : "model", m->name, sub);
+    cpli_diagram_about_node(l->d, n, "%d state%s, %d input%s, %d output%s, %d event indicator%s",
+                            m->n_states, m->n_states == 1 ? "" : "s", m->n_inputs,
+                            m->n_inputs == 1 ? "" : "s", m->n_outputs, m->n_outputs == 1 ? "" : "s",
+                            m->n_indicators, m->n_indicators == 1 ? "" : "s");
+    cpli_diagram_about_node(l->d, n, "feed-through: %s", cpl_origin_name(m->feed_through));
+    if (l->g->n_groups > 1) cpli_diagram_about_node(l->d, n, "group %d", m->group + 1);
     if (!system || st < 0) continue;
     const cpl_model* part = NULL;
     for (int32_t k = 0; k < cpl_aggregate_count(whole) && part == NULL; k++) {
@@ -125,7 +127,7 @@ static cpl_status draw_models(level* l, const cpl_component* component) {
   return st;
 }
 
-static cpl_status draw_system(diagram* d, const cpl_component* component, int parent) {
+static cpl_status draw_system(cpli_diagram* d, const cpl_component* component, int parent) {
   cpl_graph* g = NULL;
   cpl_status st = cpl_graph_create(component, &g);
   if (st < 0) return st;
@@ -144,7 +146,7 @@ static cpl_status draw_system(diagram* d, const cpl_component* component, int pa
     for (int32_t i = 0; i < g->n_unconnected && st >= 0; i++) {
       const place p = place_of(&l, &g->unconnected[i].input, true);
       if (p.port >= 0)
-        diagram_about_port(d, p.port, "%s: not connected", g->unconnected[i].input.name);
+        cpli_diagram_about_port(d, p.port, "%s: not connected", g->unconnected[i].input.name);
     }
     if (st >= 0) tell_steps(&l);
   }
@@ -154,8 +156,8 @@ static cpl_status draw_system(diagram* d, const cpl_component* component, int pa
   return st;
 }
 
-cpl_status diagram_of(diagram* d, const cpl_component* component) {
+cpl_status cpli_diagram_of(cpli_diagram* d, const cpl_component* component) {
   if (strcmp(cpl_component_kind(component), "master") == 0)
-    return diagram_of_master(d, (const cpl_stepper*)component, -1);
+    return cpli_diagram_of_master(d, (const cpl_stepper*)component, -1);
   return draw_system(d, component, -1);
 }
