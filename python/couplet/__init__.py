@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
-    from ._system import System
+    from ._system import System, draw
 
 #: names of the solvers
 solvers: tuple[str, ...] = _solvers()
@@ -42,7 +42,7 @@ _MODULES = {
     "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
-    "_system": ("System",),
+    "_system": ("System", "draw"),
 }
 
 

@@ -71,7 +71,8 @@ class Progress:
         self._shown = False
 
 
-def automatic(start: float, stop: float) -> Optional[Progress]:
-    """Progress where someone sees it; None: nobody does."""
-    seen = _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
-    return Progress(start, stop) if seen else None
+def make_progress(wanted: Any) -> Optional[Progress]:
+    """The line that a run shows; None: it shows none."""
+    if wanted is None:
+        wanted = _in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
+    return Progress(0.0, 1.0) if wanted is True else None

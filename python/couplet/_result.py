@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Column", "read"]
 
+_open = open  # `open` is an argument below
+
 
 class Column(NamedTuple):
     """What is known of a column of a result."""
@@ -248,6 +250,19 @@ class Result(Mapping[str, "NDArray[Any]"]):
 
             webbrowser.open("file://" + os.path.abspath(where))
         return where
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the interactive page, inside of the notebook and without network."""
+        import html
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="couplet-") as folder:
+            path = os.path.join(folder, "result.html")
+            self.view(path, open=False)
+            with _open(path, encoding="utf-8") as page:
+                text = html.escape(page.read())
+        style = "width: 100%; height: 480px; border: none"
+        return f'<iframe sandbox="allow-scripts" srcdoc="{text}" style="{style}"></iframe>'
 
     #------------------------------------ pickling ------------------------------------
 

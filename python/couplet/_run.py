@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Un
 
 from . import _core
 from ._errors import log_level
+from ._progress import make_progress
 from ._result import Result
 from ._settings import make_settings
 
@@ -330,7 +331,7 @@ def simulate(
     threads: Optional[int] = None,
     processes: bool = False,
     input_ignore_extra: bool = False,
-    progress: Optional[Callable[[float, float], Any]] = None,
+    progress: Union[bool, Callable[[float, float], Any], None] = None,
 ) -> Result:
     """Simulate a model or system from start to stop.
 
@@ -357,7 +358,9 @@ def simulate(
     call_log          a file that records every FMI call
     threads, processes
                       systems with delay lines: number of threads; one process per component
-    progress          a function of (time, step size), called at most ten times per second
+    progress          a function of (time, step size), called at most ten times per second; True:
+                      a line with the remaining time, by default where it is seen: in a terminal or
+                      a notebook, when a run takes longer than a second
 
     A run that fails raises an :class:`Error` whose ``result`` is what was computed before. Ctrl-C
     raises KeyboardInterrupt, likewise with ``result``.
@@ -367,6 +370,7 @@ def simulate(
     >>> float(r.time[-1])
     2.0
     """
+    line = make_progress(progress)
     run = _make_run(
         model,
         make_settings(
@@ -393,10 +397,16 @@ def simulate(
             threads=threads,
             processes=processes,
             ignore_extra=input_ignore_extra,
-            progress=progress,
+            progress=line if line is not None else progress or None,
             log_level=log_level(),
         ),
     )
     with run:
-        run._run()
+        if line is not None:
+            line.start, line.stop = run.start_time, run.stop_time
+        try:
+            run._run()
+        finally:
+            if line is not None:
+                line.close()
         return run.result

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._result import Result
     from ._run import Run
 
-__all__ = ["System"]
+__all__ = ["System", "draw"]
 
 _FMU, _C, _SYSTEM = range(3)
 _AS = {None: 0, "me": 1, "cs": 2}
@@ -287,6 +287,16 @@ class System:
 
         return linearize(self, at=at, **settings)
 
+    def draw(self, path: Union[str, os.PathLike[str], None] = None) -> str:
+        """Draw the models and what connects them: a picture (.svg) or an interactive page (.html).
+
+        Returns the path, or, without a path, the picture as a text.
+        """
+        return draw(self, path)
+
+    def _repr_svg_(self) -> str:
+        return draw(self)
+
     def copy(self) -> System:
         """A system that can be changed without changing this one."""
         other = System(self.name)
@@ -301,3 +311,29 @@ class System:
     def __repr__(self) -> str:
         n = len(self.models)
         return f"<couplet.System {self.name}: {n} model{'' if n == 1 else 's'}>"
+
+
+def draw(model: Any, path: Union[str, os.PathLike[str], None] = None) -> str:
+    """Draw a system, or what is inside a model: .svg or .html.
+
+    Returns the path, or, without a path, the picture as a text.
+
+    >>> import couplet
+    >>> couplet.draw("examples/two_masses/two_masses.yaml")[:4]
+    '<svg'
+    """
+    import tempfile
+
+    from . import _core
+    from ._errors import log_level
+    from ._settings import make_settings
+
+    settings = make_settings(model)
+    if path is not None:
+        _core.diagram(settings, os.fsencode(path), not os.fspath(path).endswith(".html"), log_level())
+        return os.fspath(path)
+    with tempfile.TemporaryDirectory(prefix="couplet-") as folder:
+        file = os.path.join(folder, "system.svg")
+        _core.diagram(settings, os.fsencode(file), True, log_level())
+        with open(file, encoding="utf-8") as picture:
+            return picture.read()

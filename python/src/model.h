@@ -26,3 +26,6 @@ core_system* core_system_create(core_session* session, PyObject* steps);
 /// Builds it as the source of settings; without the lock.
 cpl_status core_system_build(core_system* system, cpl_experiment_settings* settings);
 void core_system_destroy(core_system* system);  ///< Nullable: system; instances must be gone
+
+/// diagram(settings, path, svg, log_level)
+PyObject* core_diagram(PyObject* self, PyObject* args);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core.h"
+#include "model.h"
 
 //------------------------------------ info ------------------------------------
 
@@ -473,6 +473,7 @@ PyMethodDef core_verbs[] = {
     {"save", save, METH_VARARGS, "save(path, columns, values, units, comment): a result file."},
     {"read", read_results, METH_VARARGS, "read(path): a result file."},
     {"view", view, METH_VARARGS, "view(path, columns, values, title, only): a page or a picture."},
+    {"diagram", core_diagram, METH_VARARGS, "diagram(settings, path, svg, log_level): a picture."},
     {"solvers", solvers, METH_NOARGS, "Names of the solvers."},
     {NULL, NULL, 0, NULL},
 };
