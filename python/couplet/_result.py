@@ -262,7 +262,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
             with _open(path, encoding="utf-8") as page:
                 text = html.escape(page.read())
         style = "width: 100%; height: 480px; border: none"
-        return f'<iframe sandbox="allow-scripts" srcdoc="{text}" style="{style}"></iframe>'
+        return f'<iframe sandbox="allow-scripts allow-downloads" srcdoc="{text}" style="{style}"></iframe>'
 
     #------------------------------------ pickling ------------------------------------
 
