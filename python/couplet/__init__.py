@@ -91,6 +91,7 @@ __all__ = [
     "Writer",
     "build",
     "check",
+    "draw",
     "info",
     "linearize",
     "open",

@@ -11,7 +11,7 @@ from . import _core
 from ._errors import UnknownNameError, log_level
 
 if TYPE_CHECKING:
-    from ._settings import Model
+    from ._settings import Path
 
 __all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build"]
 
@@ -143,7 +143,7 @@ class Info:
         return f"<couplet.Info of {self.name}: {self.kind} ({kinds}), {len(self.variables)} variables>"
 
 
-def info(model: Model, *, isolate: bool = False) -> Info:
+def info(model: Path, *, isolate: bool = False) -> Info:
     """What a model or system contains.
 
     >>> import couplet
@@ -170,7 +170,7 @@ class Finding(NamedTuple):
 
 
 def check(
-    model: Model,
+    model: Path,
     *,
     strict: bool = False,
     isolate: bool = False,
@@ -188,7 +188,7 @@ def check(
     return [Finding(*finding) for finding in found]
 
 
-def build(model: Model, output: Optional[Model] = None, *, fmi: int = 2) -> str:
+def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2) -> str:
     """Build an FMU of a model written in C; returns its path.
 
     Without ``output`` the FMU has the name of the model and is made in the current folder.

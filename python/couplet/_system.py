@@ -192,6 +192,8 @@ class System:
         set: Optional[Mapping[str, Any]] = None,  # noqa: A002
     ) -> System:
         """When a condition becomes true, or at given times, set variables."""
+        if (when is None) == (at is None):
+            raise ValueError("an event has either a condition, when, or times, at")
         number = 1 + sum(step[0] == "event" for step in self._steps)
         return self._add("event", name or f"event{number}", when, _texts(at), _pairs(set))
 
