@@ -19,14 +19,22 @@ static void the_token_is_in_no_argument(void** state) {
   mkdir("tmp", 0700);
   snprintf(path, sizeof path, "%s/tmp", folder);
   setenv("TMPDIR", path, 1);
-  write_text("xdg-open", "#!/bin/sh\necho \"$@\" > arguments\ncp \"$1\" page\n");
+  write_text("xdg-open", "#!/bin/sh\necho \"$@\" > arguments\ncp \"$1\" page\n: > opened\n");
   CHECK_INT(chmod("xdg-open", 0755), 0);
+  // the first step takes until the browser has been started, however busy the machine is
   write_text("m.c", MODEL("m",
                           "#include <poll.h>\n"
                           "static const cpl_declaration x[] = {{.name = \"x\"}, {0}};\n"
-                          "static int f(const cpl_values* v, double* dx) {\n  (void)v;\n"
-                          "  usleep(1000);\n  dx[0] = 1;\n  return 0;\n}\n",
-                          ".states = x, .derivatives = f"));
+                          "static int f(const cpl_values* v, double* dx) {\n"
+                          "  for (FILE* page = NULL; v->t > 0 && page == NULL;) {\n"
+                          "    poll(NULL, 0, 1);\n"
+                          "    page = fopen(\"opened\", \"r\");\n"
+                          "    if (page != NULL) fclose(page);\n"
+                          "  }\n"
+                          "  dx[0] = 1;\n  return 0;\n}\n",
+                          ".states = x, .derivatives = f,\n"
+                          ".dependencies = (const cpl_dependency[]){{\"der(x)\", \"\", NULL}, "
+                          "{0}}"));
   const char* const args[] = {"run",    "m.c",  "--live", "--solver", "rk4",
                               "--step", "0.01", "--stop", "1000",     NULL};
   CHECK_INT(watch_terminal(args, 80, " left  0 events", 60, seen, sizeof seen), 1);
