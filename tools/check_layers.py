@@ -15,7 +15,7 @@ import tempfile
 MAX_LINES = 800
 SPDX = ("SPDX-FileCopyrightText:", "SPDX-License-Identifier: BSD-2-Clause")
 FMI_ROOMS = ("fmi", "export")
-FOLDERS = ("src", "include", "cli", "tests", "examples", "bench", "tools", "scripts", "cmake", ".ci")
+FOLDERS = ("src", "include", "cli", "tests", "examples", "bench", "tools", "scripts", "cmake", "python", ".ci")
 OTHER_FILES = ("CMakeLists.txt", "Makefile")
 SOURCES = (".c", ".h", ".py", ".sh", ".cmake", ".js", "")
 LANGUAGE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
@@ -116,6 +116,8 @@ class Checker:
             self.report(path, 1, "this header is not in the table of src/README.md")
         if parts[0] == "cli":
             self.check_command(path, text)
+        if parts[0] == "python":
+            self.check_extension(path, text)
         if parts[0] != "examples":
             return
         for match in INCLUDE.finditer(text):
@@ -131,6 +133,12 @@ class Checker:
             self.cli_internal.add(name)
             if name not in CLI_INTERNAL:
                 self.report(path, line_of(text, match.start()), f"the command includes public headers, not {name}")
+
+    def check_extension(self, path, text):
+        for match in INCLUDE.finditer(text):
+            name = match.group(2)
+            if match.group(1) == '"' and "/" in name and not name.startswith("couplet/"):
+                self.report(path, line_of(text, match.start()), f"the extension includes public headers, not {name}")
 
     def check_names(self, path, text):
         parts = path.relative_to(self.root).parts
@@ -153,7 +161,7 @@ class Checker:
 
     def check_head(self, path, lines):
         """What a file is for stands directly below the SPDX lines."""
-        if path.relative_to(self.root).parts[0] in ("src", "include", "cli"):
+        if path.relative_to(self.root).parts[0] in ("src", "include", "cli", "python"):
             if len(lines) < 4 or lines[2] != "//" or not lines[3].startswith("// "):
                 self.report(path, 3, "a comment that says what the file is for belongs below the SPDX lines")
 
@@ -203,6 +211,7 @@ def self_test(root):
         "src/run/b.c": (head + "typedef struct cpli_x cpli_x;\n", "cpli_x is a type of src/graph/a.h, too"),
         "src/run/c.c": (head + "typedef struct a a;\n", None),
         "cli/deep.c": (head + '#include "solver/solver.h"\n', "the command includes public headers"),
+        "python/src/deep.c": (head + '#include "solver/solver.h"\n', "the extension includes public headers"),
         "examples/a/a.c": (head + "#include <couplet/run.h>\n", "a model includes couplet/model.h only"),
         "src/view/good.c": (head + '#include "base/base.h"\n// fmi2Real\nchar* s = "fmi3";\n', None),
     }

@@ -116,8 +116,8 @@ class Run(_core.Run):
     A run is used by one thread at a time; several runs can be used by several threads at once.
     """
 
-    _model: str
-    _last_stats: Optional[dict[str, Any]]
+    _model: str = ""
+    _last_stats: Optional[dict[str, Any]] = None
 
     def __enter__(self) -> Run:
         return self
@@ -231,7 +231,6 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 def _make_run(model: Model, settings: dict[str, Any]) -> Run:
     run = Run(settings)
     run._model = os.fsdecode(settings["path"])
-    run._last_stats = None
     return run
 
 
@@ -353,7 +352,8 @@ def simulate(
     form, linear, loops, projection, one_solver
                       how the equations are solved, see ``couplet run --help``
     isolate           models run in processes of their own: a crash is an exception in any case,
-                      but then it cannot damage this process
+                      but then it cannot damage this process. They end with the thread that opened
+                      the run
     call_timeout      end the run when a call of a model takes longer [s]; isolates
     call_log          a file that records every FMI call
     threads, processes
