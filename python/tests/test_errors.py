@@ -9,6 +9,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -196,18 +198,27 @@ def test_logging(tank, caplog):
 #------------------------------------ interrupts ------------------------------------
 
 
-def interrupt_after(delay):
-    timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    return timer
+def interrupt_soon():
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def interrupt_at_first(seen):
+    """A function for progress that interrupts the run, which goes on for long."""
+
+    def progress(t, h):
+        if not seen:
+            interrupt_soon()
+        seen.append(t)
+
+    return progress
 
 
 def test_interrupt(slow):
-    interrupt_after(0.4)
-    began = time.monotonic()
+    seen = []
     with pytest.raises(KeyboardInterrupt) as caught:
-        couplet.simulate(slow, stop=1000, step=0.01, set={"pause": 0.001})
-    assert time.monotonic() - began < 20
+        couplet.simulate(
+            slow, stop=1000, step=0.01, set={"pause": 0.001}, progress=interrupt_at_first(seen)
+        )
     assert caught.value.result.time[0] == 0 and caught.value.result.time[-1] < 1000
     assert couplet.simulate(slow, stop=1).time[-1] == 1
 
@@ -215,18 +226,10 @@ def test_interrupt(slow):
 def test_interrupt_of_a_step(slow):
     with couplet.open(slow, step=0.01, set={"pause": 0.001}) as run:
         run.step(0.1)
-        interrupt_after(0.3)
         with pytest.raises(KeyboardInterrupt) as caught:
+            interrupt_soon()
             run.step(1000)
         assert caught.value.result.time[-1] >= 0.1
-
-
-def test_interrupt_of_a_hanging_model(slow):
-    timers = [interrupt_after(0.3), interrupt_after(1.6)]
-    with pytest.raises((KeyboardInterrupt, couplet.Error)):
-        couplet.simulate(slow, set={"hangs": 0.5})
-    for timer in timers:
-        timer.join()
 
 
 def test_handlers_of_the_program(slow):
@@ -238,12 +241,39 @@ def test_handlers_of_the_program(slow):
 
     before = signal.signal(signal.SIGINT, handler)
     try:
-        interrupt_after(0.3)
-        with pytest.raises(Stop) as caught:
-            couplet.simulate(slow, stop=1000, step=0.01, set={"pause": 0.001})
-        assert caught.value.result.time[-1] < 1000
+        with couplet.open(slow, step=0.01, set={"pause": 0.001}) as run:
+            with pytest.raises(Stop) as caught:
+                interrupt_soon()
+                run.advance(1000)
+            assert caught.value.result.time[-1] < 1000
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+HANGS = """
+import couplet, signal, sys
+run = couplet.open(sys.argv[1], set={"hangs": 0.5})
+run.start()
+print("begins", flush=True)
+try:
+    run.advance(1)
+except (KeyboardInterrupt, couplet.Error) as error:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    print("left", error.result.time[-1] <= 1, flush=True)
+"""
+
+
+def test_interrupt_of_a_hanging_model(slow):
+    words = [sys.executable, "-c", HANGS, str(slow)]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    for _ in range(100):  # the second one leaves the model, where it is a second after the first
+        time.sleep(1.5)
+        if child.poll() is not None:
+            break
+        child.send_signal(signal.SIGINT)
+    assert child.stdout.read() == "left True\n"
+    child.wait()
 
 
 #------------------------------------ threads ------------------------------------
@@ -278,19 +308,27 @@ def test_lock_is_released(slow):
     while worker.is_alive():
         ticks.append(time.monotonic())
         time.sleep(0.005)
-    assert len(ticks) > 10
+    assert len(ticks) > 2
 
 
-def test_one_thread_at_a_time(slow):
-    run = couplet.open(slow, step=0.01, set={"pause": 0.005})
+def test_one_thread_at_a_time(tank):
+    entered, leave = threading.Event(), threading.Event()
+
+    def inflow(t):
+        entered.set()
+        leave.wait()
+        return 1.0
+
+    run = couplet.open(tank, input={"u": inflow})
     worker = threading.Thread(target=run.advance, args=(1,))
     worker.start()
-    time.sleep(0.2)
+    entered.wait()
     for use in (lambda: run.step(1), lambda: run["x"], run.save, run.close, lambda: run.result):
         with pytest.raises(RuntimeError, match="in use"):
             use()
+    leave.set()
     worker.join()
-    assert run["x"] == pytest.approx(1)
+    assert run["x"] == pytest.approx(2)
     run.close()
 
 
