@@ -117,11 +117,16 @@ static bool pick_across(generator* g, int user, source* out) {
 // A value of a model that model `user` may read. Outputs of models behind it make loops.
 static bool pick_source(generator* g, int user, bool loops, source* out) {
   random_system* s = g->s;
+  // The sampler of FMI 3.0 counts within a tick, the others after it: where the number of a tick
+  // reaches the sampled input in that tick, they differ.
+  const pool_model* sampler = s->models[user].kind;
+  const bool samples = strcmp(sampler->name, "sampler") == 0;
   if (pick_across(g, user, out)) return true;
   for (int attempt = 0; attempt < 30; attempt++) {
     int i = rng_int(&g->r, s->n_models), what = rng_int(&g->r, 4);
     const instance* m = &s->models[i];
     if (m->mode != s->models[user].mode) continue;
+    if (samples && (what == 3 || (what == 2 && m->kind == sampler))) continue;
     if (what <= 1 && m->kind->n_states > 0) {
       int k = rng_int(&g->r, m->kind->n_states);
       *out = (source){add_node(g, (node){.kind = NODE_STATE, .model = i, .index = k}), m->scale,
