@@ -150,7 +150,7 @@ static int evaluate(const cpl_values* v, const char* name, double* to, size_t n)
   bool fine = result != NULL && core_read_doubles(result, name, to, n);
   Py_XDECREF(result);
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  PyGILState_Release(state);
+  core_exit(state);
   return code;
 }
 
@@ -201,7 +201,7 @@ static int handle(const cpl_values* v, cpl_event_actions* a, const char* name) {
   fine = result != NULL && read_event(m, a);
   Py_XDECREF(result);
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  PyGILState_Release(state);
+  core_exit(state);
   return code;
 }
 
@@ -235,7 +235,7 @@ static int start_stepper(const cpl_values* v, cpl_event_actions* a) {
   fine = fine && read_event(m, a);
   a->next_time = (double)INFINITY;
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  PyGILState_Release(state);
+  core_exit(state);
   return code;
 }
 
@@ -251,7 +251,7 @@ static int step_inside(const cpl_values* v, cpl_event_actions* a) {
   a->again = false;
   a->next_time = (double)INFINITY;
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  PyGILState_Release(state);
+  core_exit(state);
   return code;
 }
 
@@ -382,7 +382,7 @@ static cpl_status make_stepper(cpl_source* src, const char* name, cpl_stepper** 
   const cpl_component* inner = cpl_model_component(s->inner);
   PyGILState_STATE state = core_enter();
   const bool rolls = method_of(m, "rolls_back") != NULL;
-  PyGILState_Release(state);
+  core_exit(state);
   s->base.base = (cpl_component){.ops = rolls ? &rolling_ops : &plain_ops,
                                  .desc = inner->desc,
                                  .ctx = inner->ctx,

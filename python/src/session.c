@@ -142,6 +142,7 @@ static bool deliver_messages(core_session* s) {
 
 static core_session* _Atomic interruptible;  // the innermost call of the main thread. Nullable.
 static atomic_int in_handler;
+static _Thread_local volatile int in_python;  // callbacks of this thread, which cannot be left
 static struct sigaction former;
 
 static double now(void) {
@@ -165,7 +166,7 @@ static void on_interrupt(int signal_number, siginfo_t* info, void* machine) {
   else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN)
     former.sa_handler(signal_number);
   errno = before;
-  if (leave) cpl_leave_calls();  // does not return where this thread leaves a call
+  if (leave && in_python == 0) cpl_leave_calls();  // does not return where this thread leaves a call
 }
 
 static bool raises_interrupts(void) {
@@ -200,6 +201,7 @@ static bool is_main_thread(void) {
 }
 
 static void push_interruptible(core_session* s) {
+  (void)in_python;  // allocated here, not in the signal handler
   s->interruptible = is_main_thread();
   s->cancelled_at = 0;
   if (!s->interruptible) return;
@@ -318,7 +320,16 @@ bool core_end(core_session* s, cpl_status st) {
   return false;
 }
 
-PyGILState_STATE core_enter(void) { return PyGILState_Ensure(); }
+PyGILState_STATE core_enter(void) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  in_python++;
+  return state;
+}
+
+void core_exit(PyGILState_STATE state) {
+  in_python--;
+  PyGILState_Release(state);
+}
 
 void core_leave(core_session* s, PyGILState_STATE state) {
   if (PyErr_Occurred()) {
@@ -329,7 +340,7 @@ void core_leave(core_session* s, PyGILState_STATE state) {
     PyErr_Clear();
     cpl_context_cancel(s->ctx);
   }
-  PyGILState_Release(state);
+  core_exit(state);
 }
 
 void core_keep_cause(core_session* s) {

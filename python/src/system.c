@@ -95,7 +95,7 @@ static const char** read_texts(PyObject* tuple, size_t* n) {
 
 static int failed(callback* c, PyGILState_STATE state) {
   core_keep_cause(c->session);
-  PyGILState_Release(state);
+  core_exit(state);
   return -1;
 }
 
@@ -107,7 +107,7 @@ static int call_value(void* user, double t, const double* y, double* u) {
   if (result != NULL) *u = PyFloat_AsDouble(result);
   Py_XDECREF(result);
   if (PyErr_Occurred()) return failed(c, state);
-  PyGILState_Release(state);
+  core_exit(state);
   return 0;
 }
 
@@ -119,7 +119,7 @@ static int call_gradient(void* user, double t, const double* y, double* du) {
   if (result != NULL) core_read_doubles(result, "the gradient", du, c->n);
   Py_XDECREF(result);
   if (PyErr_Occurred()) return failed(c, state);
-  PyGILState_Release(state);
+  core_exit(state);
   return 0;
 }
 
@@ -131,7 +131,7 @@ static double call_input(void* user, double t) {
   if (result != NULL) value = PyFloat_AsDouble(result);
   Py_XDECREF(result);
   if (PyErr_Occurred()) core_keep_cause(c->session);
-  PyGILState_Release(state);
+  core_exit(state);
   return value;
 }
 

@@ -401,3 +401,45 @@ def test_garbage_in_any_order(mass):
         while keep:
             keep.pop(order % len(keep))
             gc.collect()
+
+
+def test_interrupts_in_python_code(python):
+    """Ctrl-C, several times, while a model is in Python: an exception, and the interpreter goes on."""
+    done = python(
+        """
+import couplet as cp, os, signal, threading, time
+
+class Slow(cp.Model):
+    states = {"x": 1.0}
+
+    def derivatives(self, v):
+        if v.t > 0.2:
+            time.sleep(5)
+        return -v.x
+
+def press():
+    for _ in range(3):
+        time.sleep(0.7)
+        os.kill(os.getpid(), signal.SIGINT)
+
+presses = threading.Thread(target=press)
+presses.start()
+try:
+    cp.simulate(Slow(), stop=1)
+except KeyboardInterrupt as error:
+    kept = error.result.time[-1]
+while presses.is_alive():
+    try:
+        presses.join()
+    except KeyboardInterrupt:
+        pass
+class Fast(cp.Model):
+    states = {"x": 1.0}
+
+    def derivatives(self, v):
+        return -v.x
+
+print(0 < kept < 1, round(float(cp.simulate(Fast(), stop=1, rtol=1e-8)["x"][-1]), 6))
+"""
+    )
+    assert done.stdout.split() == ["True", "0.367879"], done.stderr
