@@ -19,6 +19,13 @@ if(CPL_SANITIZE)
   endif()
 endif()
 
+if(NOT CPL_SANITIZE)
+  add_test(NAME install/python COMMAND ${CPL_PYTHON_EXECUTABLE} -B -c
+    "import couplet; print(couplet.simulate('examples/two_masses/two_masses.yaml', stop=1))" WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(install/python PROPERTIES FIXTURES_REQUIRED stage TIMEOUT 1800 ENVIRONMENT
+    "PYTHONPATH=${STAGE}/${CPL_PYTHON_INSTALL};XDG_CACHE_HOME=${CMAKE_CURRENT_BINARY_DIR}/work/install_python")
+endif()
+
 file(GLOB PYTHON_TESTS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/tests/test_*.py)
 foreach(source ${PYTHON_TESTS})
   get_filename_component(name ${source} NAME_WE)

@@ -4,6 +4,7 @@
 // The grammar, one function per level, and the rules of types.
 #include <stdio.h>
 
+#include "base/error.h"
 #include "expr/draft.h"
 
 static cpl_status parse_expression(draft* d, operand* out);
@@ -85,9 +86,10 @@ static cpl_status fail_name(draft* d, size_t at) {
   char near[256];
   size_t n = d->scope != NULL && d->scope->candidate != NULL ? d->scope->n_candidates : 0;
   cpli_nearest(d->name, known_name, d->scope, n + CPLI_COUNT(words), near, sizeof near);
-  return cpli_draft_fail(d, at, "unknown name \"%.200s\"%s%s%s", d->name,
-                         near[0] != '\0' ? " (did you mean " : "", near,
-                         near[0] != '\0' ? "?)" : "");
+  cpl_status st =
+      cpli_draft_fail(d, at, "unknown name \"%.200s\"%s%s%s", d->name,
+                      near[0] != '\0' ? " (did you mean " : "", near, near[0] != '\0' ? "?)" : "");
+  return cpli_fail_unknown(d->ctx, st, d->name, known_name, d->scope, n + CPLI_COUNT(words));
 }
 
 static int32_t resolve(const draft* d, cpl_type* type) {

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
+
 static const cpl_description* desc_of(const cpli_resolver* r, int32_t model) {
   return r->models[model]->desc;
 }
@@ -122,10 +124,21 @@ const char* cpli_resolver_candidate(const void* resolver, size_t i) {
   return ((const cpli_resolver*)resolver)->near[i];
 }
 
+static size_t count_candidates(const cpli_resolver* r) {
+  size_t n = 0;
+  while (n < CPLI_NEAREST && r->near[n][0] != '\0') n++;
+  return n;
+}
+
+// Adds the name and the candidates to the failure.
+static cpl_status unknown(const cpli_resolver* r, const char* name) {
+  return cpli_fail_unknown(r->ctx, CPL_ERR_INPUT, name, cpli_resolver_candidate, r,
+                           count_candidates(r));
+}
+
 // " (did you mean a, b or c?)" of what cpli_resolver_miss() found.
 static void offer(const cpli_resolver* r, char* out, size_t size) {
-  size_t n = 0, used = 0;
-  while (n < CPLI_NEAREST && r->near[n][0] != '\0') n++;
+  size_t n = count_candidates(r), used = 0;
   out[0] = '\0';
   for (size_t i = 0; i < n && used < size; i++) {
     const char* glue = i == 0 ? " (did you mean " : i + 1 == n ? " or " : ", ";
@@ -145,18 +158,21 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name
   cpli_resolver_miss(r, name->text);
   offer(r, near, sizeof near);
   int32_t model = cpli_split_name(r->def, name->text, &variable);
-  if (model >= 0)
-    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
-                        r->def->models[model].name.text, variable, near);
+  if (model >= 0) {
+    cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
+                 r->def->models[model].name.text, variable, near);
+    return unknown(r, name->text);
+  }
   size_t n = strcspn(name->text, ".");
   if (name->text[n] != '\0' && near[0] == '\0') {
     char part[256];
     snprintf(part, sizeof part, "%.*s", (int)(n < 255 ? n : 255), name->text);
     cpli_did_you_mean(part, model_at, r->def, r->def->n_models, near, sizeof near);
   }
-  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "%s: there is no %s %.*s%s", name->text,
-                      name->text[n] != '\0' ? "model" : "input or parameter",
-                      (int)(n < 255 ? n : 255), name->text, near);
+  cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "%s: there is no %s %.*s%s", name->text,
+               name->text[n] != '\0' ? "model" : "input or parameter", (int)(n < 255 ? n : 255),
+               name->text, near);
+  return unknown(r, name->text);
 }
 
 //------------------------------------ start values, sets ------------------------------------
@@ -170,8 +186,10 @@ cpl_status cpli_check_starts(cpli_resolver* r) {
       char near[512];
       const cpl_description* d = desc_of(r, (int32_t)m);
       cpli_did_you_mean(name->text, variable_at, d, (size_t)d->n_vars, near, sizeof near);
-      return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
-                          member->name.text, name->text, near);
+      cpli_fail_at(r->ctx, CPL_ERR_INPUT, &name->loc, "model \"%s\" has no variable %s%s",
+                   member->name.text, name->text, near);
+      return cpli_fail_unknown(r->ctx, CPL_ERR_INPUT, name->text, variable_at, d,
+                               (size_t)d->n_vars);
     }
   }
   return CPL_OK;
