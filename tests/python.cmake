@@ -8,14 +8,17 @@ if(NOT TARGET couplet_python)
 endif()
 set(preload "")
 if(CPL_SANITIZE)
+  if(NOT CPL_SANITIZE STREQUAL "address")
+    return() # the interpreter itself is not compiled for it
+  endif()
   set(runtime libasan.so)
-  if(CPL_SANITIZE STREQUAL "thread")
-    set(runtime libtsan.so)
+  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    set(runtime libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)
   endif()
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${runtime} OUTPUT_VARIABLE preload
     OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT IS_ABSOLUTE "${preload}" OR NOT EXISTS "${preload}")
-    return() # the runtime is not a shared library (clang)
+    return() # it is not installed
   endif()
 endif()
 

@@ -200,7 +200,7 @@ static PyObject* snapshot_restore(PyObject* self, PyObject* run) {
   cpl_status st = cpl_simulation_restore(r->sim, &s->child->snapshot);
   if (st >= 0) {
     if (r->rows.n_rows > s->n_rows) r->rows.n_rows = s->n_rows;
-    r->terminated = r->failed = false;
+    r->terminated = false;
   }
   if (!core_end(&r->session, st)) return NULL;
   Py_RETURN_NONE;

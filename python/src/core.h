@@ -86,7 +86,6 @@ typedef struct core_rows {
   size_t n_rows, cap;
   char** texts;  // values of Strings
   size_t n_texts, cap_texts;
-  bool failed;  // memory was exhausted
 } core_rows;
 
 cpl_status core_rows_begin(core_rows* rows, const cpl_column* columns, size_t n);
@@ -132,7 +131,7 @@ struct core_run {
   core_child* children;
   core_child* garbage;  // released by their objects while the run was busy
   cpl_run_stats stats;
-  bool started, finished, terminated, failed;
+  bool started, finished, terminated;
 };
 
 extern PyObject *core_run_type, *core_selection_type, *core_snapshot_type;

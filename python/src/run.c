@@ -186,7 +186,6 @@ cpl_status core_run_start(core_run* run) {
   if (run->started) return CPL_OK;
   cpl_status st = cpl_simulation_start(run->sim);
   run->started = st >= 0;
-  run->failed = run->failed || st < 0;
   return st;
 }
 
@@ -208,7 +207,6 @@ static cpl_status advance(core_run* run, double until) {
   cpl_status st = core_run_start(run);
   if (st >= 0) st = cpl_simulation_advance(run->sim, until);
   run->terminated = run->terminated || st == CPL_TERMINATE;
-  run->failed = run->failed || st < 0;
   return st;
 }
 

@@ -206,8 +206,7 @@ static bool copy_doubles(PyObject* from, Py_ssize_t expected, double** to, size_
 }
 
 // Time and columns, one after the other, into memory of their own.
-static bool fill_table(core_settings* s, size_t which, PyObject* time, PyObject* columns,
-                       size_t k) {
+static bool fill_table(core_settings* s, size_t which, PyObject* time, PyObject* columns) {
   cpl_table* t = &s->tables[which];
   Py_ssize_t width = columns != NULL ? PyTuple_Size(columns) : 0;
   double* times = NULL;
@@ -227,8 +226,8 @@ static bool fill_table(core_settings* s, size_t which, PyObject* time, PyObject*
   }
   *t = (cpl_table){.n_rows = n,
                    .n_columns = (size_t)width,
-                   .names = s->names + k,
-                   .units = s->units + k,
+                   .names = s->names,
+                   .units = s->units,
                    .time = all,
                    .values = all + n};
   return true;
@@ -255,7 +254,7 @@ static bool read_table(core_settings* s) {
     s->units[i] = unit != NULL && unit != Py_None ? core_text(unit) : NULL;
     if (PyErr_Occurred()) return false;
   }
-  if (!fill_table(s, 0, PyTuple_GetItem(value, 2), PyTuple_GetItem(value, 3), 0)) return false;
+  if (!fill_table(s, 0, PyTuple_GetItem(value, 2), PyTuple_GetItem(value, 3))) return false;
   s->settings.table = &s->tables[0];
   return true;
 }
@@ -297,8 +296,7 @@ static bool read_inputs(core_settings* s, core_session* session) {
     if (PyTuple_Check(what)) {
       if (PyTuple_Size(what) != 2) return (PyErr_Format(PyExc_TypeError, "wrong input"), false);
       cpl_table* table = &s->tables[i + 1];
-      if (!fill_table(s, i + 1, PyTuple_GetItem(what, 0), PyTuple_GetItem(what, 1), 0))
-        return false;
+      if (!fill_table(s, i + 1, PyTuple_GetItem(what, 0), PyTuple_GetItem(what, 1))) return false;
       table->names = &input->name;
       table->units = NULL;
       input->table = table;
