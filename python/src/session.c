@@ -166,7 +166,8 @@ static void on_interrupt(int signal_number, siginfo_t* info, void* machine) {
   else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN)
     former.sa_handler(signal_number);
   errno = before;
-  if (leave && in_python == 0) cpl_leave_calls();  // does not return where this thread leaves a call
+  if (leave && in_python == 0)
+    cpl_leave_calls();  // does not return where this thread leaves a call
 }
 
 static bool raises_interrupts(void) {

@@ -16,6 +16,8 @@ cpl_status cpli_draft_fail(draft* d, size_t at, const char* fmt, ...) {
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
+  if (d->loc.file == NULL)
+    return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s, in \"%.200s\"", what, d->text);
   return cpli_expr_fail(d->ctx, CPL_ERR_INPUT, d->loc, d->text, at, what);
 }
 

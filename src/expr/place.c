@@ -16,7 +16,7 @@ cpl_status cpli_expr_fail(cpl_context* ctx, cpl_status st, cpli_source_loc loc, 
       column++;
     }
   }
-  if (loc.file == NULL) return cpl_fail(ctx, st, "column %d: %s", column, what);
+  if (loc.file == NULL) return cpl_fail(ctx, st, "%s", what);
   if (loc.line >= 1) loc = (cpli_source_loc){loc.file, line, column};  // else the file as a whole
   return cpli_fail_at(ctx, st, &loc, "%s", what);
 }

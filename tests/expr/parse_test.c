@@ -293,7 +293,7 @@ static void test_errors(void** state) {
   cpli_expr* e;
   cpli_source_loc nowhere = {.file = NULL, .line = 1, .column = 1};
   cpli_expr_parse(ctx, nowhere, "1 + q9q9q9", &test_scope, &e);
-  CHECK_STR(cpl_context_error(ctx), "column 5: unknown name \"q9q9q9\"");
+  CHECK_STR(cpl_context_error(ctx), "unknown name \"q9q9q9\", in \"1 + q9q9q9\"");
   cpli_source_loc whole = {.file = "system.yaml"};
   cpli_expr_parse(ctx, whole, "1 + q9q9q9", &test_scope, &e);
   CHECK_STR(cpl_context_error(ctx), "system.yaml: unknown name \"q9q9q9\"");
