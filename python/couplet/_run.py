@@ -218,10 +218,14 @@ class Run(_core.Run):
 
     def _failed(self, error: BaseException) -> None:
         """Called by the library: add what was computed to an exception."""
-        try:
-            error.result = self.result  # type: ignore[attr-defined]
-        except Exception:
-            pass
+        for _ in range(10):  # a further Ctrl-C must not lose it
+            try:
+                error.result = self.result  # type: ignore[attr-defined]
+                return
+            except KeyboardInterrupt:
+                continue
+            except Exception:
+                return
 
 
 def _names(names: Iterable[str]) -> tuple[str, ...]:
