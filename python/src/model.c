@@ -534,3 +534,10 @@ void core_model_destroy(core_model* m) {
 cpl_source* core_model_source(const core_model* m) {
   return m->def.event == step_inside ? (cpl_source*)&m->proxy : m->inner;
 }
+
+// Models and runs may refer to each other.
+int core_model_traverse(const core_model* m, visitproc visit, void* arg) {
+  Py_VISIT(m->spec);
+  Py_VISIT(m->values);
+  return 0;
+}

@@ -16,6 +16,7 @@ typedef struct core_model core_model;
 core_model* core_model_create(core_session* session, PyObject* spec);
 void core_model_destroy(core_model* m);  ///< Nullable: m; instances must be gone
 cpl_source* core_model_source(const core_model* m);
+int core_model_traverse(const core_model* m, visitproc visit, void* arg);
 
 /// A system from the steps of couplet.System, with what it borrows.
 typedef struct core_system core_system;
@@ -25,6 +26,7 @@ typedef struct core_system core_system;
 core_system* core_system_create(core_session* session, PyObject* steps);
 /// Builds it as the source of settings; without the lock.
 cpl_status core_system_build(core_system* system, cpl_experiment_settings* settings);
+int core_system_traverse(const core_system* system, visitproc visit, void* arg);
 void core_system_destroy(core_system* system);  ///< Nullable: system; instances must be gone
 
 /// diagram(settings, path, svg, log_level)

@@ -375,7 +375,7 @@ const cpl_experiment_settings* core_settings_get(const core_settings* s) { retur
 int core_settings_traverse(const core_settings* s, visitproc visit, void* arg) {
   if (s == NULL) return 0;
   Py_VISIT(s->dict);
-  return 0;
+  return s->system != NULL ? core_system_traverse(s->system, visit, arg) : 0;
 }
 
 PyObject* core_settings_progress(const core_settings* s) {

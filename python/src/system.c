@@ -465,6 +465,14 @@ static void free_callbacks(callback* c) {
   }
 }
 
+int core_system_traverse(const core_system* s, visitproc visit, void* arg) {
+  int st = 0;
+  Py_VISIT(s->steps);
+  for (const owned_model* m = s->models; m != NULL && st == 0; m = m->next)
+    st = core_model_traverse(m->model, visit, arg);
+  return st;
+}
+
 void core_system_destroy(core_system* s) {
   if (s == NULL) return;
   cpl_source_destroy(s->source);

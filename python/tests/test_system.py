@@ -403,6 +403,21 @@ def test_garbage_in_any_order(mass):
             gc.collect()
 
 
+def test_cycles_are_collected(mass):
+    import weakref
+
+    class Holder(Ball):
+        pass
+
+    model = Holder()
+    model.run = cp.System().add("b", model).open()
+    model.run.advance(0.1)
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
 def test_interrupts_in_python_code(python):
     """Ctrl-C, several times, while a model is in Python: an exception, and the interpreter goes on."""
     done = python(
