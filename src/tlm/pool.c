@@ -144,7 +144,7 @@ static void serve_processes(void* user, int32_t worker) {
   if (st < 0) {
     pthread_mutex_lock(&m->pool->mutex);
     cpli_error_set(&m->errors[part], ctx, &error.data);
-    keep_message(m, &m->parts[part], st);
+    m->pool->failed = true;
     pthread_mutex_unlock(&m->pool->mutex);
   }
   cpli_error_clear(&error, ctx);

@@ -278,6 +278,9 @@ cpl_status cpli_processes_run(cpli_tlm* m, int32_t worker, int32_t n, double unt
       left = can_advance(m, until);
       cpl_status st = left ? cpli_part_step(m, p, until) : CPL_OK;
       if (st >= 0) continue;
+      lock(m->common);
+      p->st = st;
+      unlock(m->common);
       stop_all(m->common);
       *failed = i;
       return st;

@@ -288,6 +288,9 @@ static bool under_valgrind(void) {
 
 static void every_way_to_crash(void** state) {
   (void)state;
+#ifdef __SANITIZE_THREAD__  // it loses track of signals after a jump out of a handler
+  skip();
+#endif
   const char* const kinds[][2] = {
       {"segv", "SIGSEGV: invalid memory access"},
       {"bus", "SIGBUS: bad memory access"},

@@ -165,7 +165,11 @@ static void queues_are_bounded(void** state) {
     if (!sent) usleep(2000);
   }
   CHECK(n > 0 && n < FAR_TOO_MANY / 4);
-  CHECK(resident_mb() - before < 32);
+  double more = resident_mb() - before;
+#ifdef __SANITIZE_THREAD__
+  more = 0;  // it remembers the accesses to all memory
+#endif
+  CHECK(more < 32);
   for (uint64_t i = 0; i < n; i++) {
     cpli_head head;
     take_one(&p, &in);
