@@ -29,6 +29,7 @@ typedef struct cpl_fmu_def {
   size_t n_starts;
   void* calls;  ///< FILE* instead of call_log, borrowed, shared by several FMUs. Nullable.
   const char* calls_prefix;  ///< prepended to the names of instances in it. Nullable.
+  bool debug_logging;        ///< instances are asked to log debug messages (loggingOn)
 } cpl_fmu_def;
 
 CPL_DEFAULTS(fmu_def)  ///< cpl_default_fmu_def()

@@ -31,6 +31,7 @@ typedef struct core_session {
   pthread_mutex_t mutex;  // of the messages, which come from any thread
   core_message* messages;
   size_t n_messages, cap_messages;
+  PyObject* deliver;               // receives the messages; Nullable: couplet._errors.deliver
   PyObject *type, *value, *trace;  // the first exception of a callback during a call. Nullable.
   PyThreadState* thread;           // while the interpreter lock is released
   struct core_session* outer;      // the call from whose callback this one was made. Nullable.
@@ -148,6 +149,7 @@ void core_run_release(core_run* run, core_child* child);
 bool core_add_rows(PyObject* module);
 bool core_add_run(PyObject* module);
 bool core_add_children(PyObject* module);
+bool core_add_component(PyObject* module);
 extern PyMethodDef core_verbs[];
 
 //------------------------------------ texts, numbers ------------------------------------

@@ -14,7 +14,7 @@ PyMODINIT_FUNC PyInit__core(void) {
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
   if (core_session_init() && core_add_rows(module) && core_add_run(module) &&
-      core_add_children(module) &&
+      core_add_children(module) && core_add_component(module) &&
       PyModule_AddStringConstant(module, "__version__", cpl_version()) == 0)
     return module;
   Py_DECREF(module);

@@ -126,7 +126,7 @@ static bool deliver_messages(core_session* s) {
   s->messages = NULL;
   s->n_messages = s->cap_messages = 0;
   pthread_mutex_unlock(&s->mutex);
-  PyObject* tell = core_error_function("deliver");
+  PyObject* tell = s->deliver != NULL ? s->deliver : core_error_function("deliver");
   bool fine = tell != NULL;
   for (size_t i = 0; i < n && fine; i++) {
     PyObject* done = PyObject_CallFunction(tell, "iNN", (int)messages[i].level,

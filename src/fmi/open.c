@@ -417,6 +417,7 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* given, cpl_source**
   fmu->base.path = cpli_arena_strdup(&fmu->arena, def.path);
   fmu->given = def.starts;
   fmu->n_given = def.n_starts;
+  fmu->logging = def.debug_logging;
 
   st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
   fmu->log_prefix =
