@@ -164,11 +164,11 @@ def plot_result(
     figure, axes = pyplot.subplots(len(curves), sharex=True, squeeze=False, figsize=size)
     units = _units_of(getattr(result, "modelDescription", None))
     for axis, (name, index) in zip(axes[:, 0], curves):
-        y = result[name][(slice(None), *index)]
+        y = _element(result[name], index)
         style = {} if y.dtype.kind == "f" else {"drawstyle": "steps-post"}
         axis.plot(time, y, marker="." if markers else None, linewidth=1, **style)
         if reference is not None and name in (reference.dtype.names or ()):
-            other = reference[name][(slice(None), *index)]
+            other = _element(reference[name], index)
             axis.plot(reference["time"], other, linestyle="--", linewidth=1)
         for t in time[1:][np.diff(time) == 0] if events else ():
             axis.axvline(t, color="#fbe424", linewidth=1)
@@ -182,6 +182,10 @@ def plot_result(
     else:
         figure.savefig(filename)
         pyplot.close(figure)
+
+
+def _element(values: Any, index: tuple[int, ...]) -> Any:
+    return values[(slice(None), *index)]
 
 
 def _units_of(description: Any) -> dict[str, Optional[str]]:
