@@ -423,13 +423,11 @@ def _simulate_me(
     assert run.interval is not None
     recorder = Recorder(fmu, run.description, run.output, run.interval)
     time = next_regular = run.start
-    steps = 0
+    steps, event = 0, True
     while True:
-        if record_events or isclose(time, next_regular):
+        sampled = record_events or isclose(time, next_regular)
+        if sampled:
             recorder.sample(time)
-            sampled = True
-        else:
-            sampled = False
         if run.timed_out() or time > run.stop or isclose(time, run.stop):
             break
         next_regular = run.start + (steps + 1) * run.interval
@@ -440,14 +438,16 @@ def _simulate_me(
                 target = limit
         at_jump = isclose(target, jump)
         end, reached, _, _ = fmu._step(target, min(jump, run.stop))
-        moved = not (sampled and isclose(reached, time))
+        # an event that differs from a regular point by rounding belongs to its row
+        moved = event or not (sampled and isclose(reached, time))
         time = reached
         if isclose(time, next_regular):
             steps += 1
         if end == TERMINATE:
             break
         at_jump = at_jump and isclose(time, target)
-        if end == EVENT or at_jump:
+        event = end == EVENT or at_jump
+        if event:
             if record_events and moved:
                 recorder.sample(time, force=True)
             if at_jump:
