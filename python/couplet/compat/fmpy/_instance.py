@@ -112,6 +112,7 @@ class _FMU:
         if self.component is not None:
             self.component.close()
         self._logger = logger
+        self._early: Optional[list[tuple[int, bytes, bytes]]] = []
         level = 2 if logging_on or logger is not None else 1
         try:
             self.component = Component(
@@ -124,10 +125,21 @@ class _FMU:
                 bool(logging_on),
             )
         except ModelError as error:
+            self._deliver_early()
             raise Exception(self._failed_to_make) from error
+        self._after_making()
+        self._deliver_early()
         self._is_set_up = False
         self._integrated = None
         self._refs.clear()
+
+    def _after_making(self) -> None:
+        """Called before the messages of the instantiation are delivered."""
+
+    def _deliver_early(self) -> None:
+        early, self._early = self._early, None
+        for message in early or ():
+            self._log(*message)
 
     def _on_call(self, line: str) -> None:
         """A line of the call log, without its time and instance."""
@@ -141,7 +153,11 @@ class _FMU:
             return
         match = re.match(r"\[([^\]]*)\] (.*)", text, re.S)
         category, message = match.groups() if match else ("", text)
-        self._log({0: 3, 1: 1}.get(level, 0), category.encode(), message.encode())
+        arguments = ({0: 3, 1: 1}.get(level, 0), category.encode(), message.encode())
+        if self._early is not None:
+            self._early.append(arguments)
+        else:
+            self._log(*arguments)
 
     def _log(self, status: int, category: bytes, message: bytes) -> None:
         name = self.instanceName.encode()
@@ -322,7 +338,7 @@ class _FMU:
     def _output_derivatives(
         self, vr: Sequence[int], order: Sequence[int], function: str
     ) -> list[float]:
-        """First derivatives of outputs: from the FMU, or from the variables that it declares as such."""
+        """First derivatives of outputs, of the FMU or of variables that it declares as such."""
         if any(o != 1 for o in order):
             raise FMICallException(function, 3)
         if self._c.capabilities()["output_derivatives"] > 0:

@@ -327,7 +327,9 @@ def _aliases(variables: list[md.ModelVariable]) -> list[md.ModelVariable]:
 #------------------------------------ structure ------------------------------------
 
 
-def _read_unknown(element: Element, find: Callable[[int], md.ModelVariable], key: str) -> md.Unknown:
+def _read_unknown(
+    element: Element, find: Callable[[int], md.ModelVariable], key: str
+) -> md.Unknown:
     result = md.Unknown(sourceline=element.sourceline)
     result.variable = find(int(str(element.get(key))))
     dependencies = element.get("dependencies")

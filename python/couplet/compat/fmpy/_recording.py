@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inputs, start values and recorded outputs of a simulation, with the classes of fmpy.simulation."""
+"""Inputs, start values and rows of a simulation, with the classes of fmpy.simulation."""
 
 from __future__ import annotations
 
@@ -268,9 +268,10 @@ def _at_jump(t: Table, table: Table, i: int, after: bool) -> tuple[Table, Table]
 #------------------------------------ start values ------------------------------------
 
 
-def _convert(
-    variable: ModelVariable, value: Any, units: dict[Optional[str], dict[Optional[str], DisplayUnit]]
-) -> Any:
+Units = dict[Optional[str], dict[Optional[str], DisplayUnit]]
+
+
+def _convert(variable: ModelVariable, value: Any, units: Units) -> Any:
     """The number of a pair (number, unit)."""
     if len(value) != 2:
         raise Exception(

@@ -128,7 +128,7 @@ class _FMU3(_FMU):
         """Activate clocks."""
         self._set_integer(CLOCK, vr, [int(bool(v)) for v in values])
 
-    #------------------------------------ states and derivatives ------------------------------------
+    #------------------------------------ states, derivatives ------------------------------------
 
     def getFMUState(self) -> ComponentState:
         """Save the state."""
@@ -253,6 +253,14 @@ class FMU3Slave(_FMU3):
             raise Exception("Intermediate updates are not supported.")
         self._event_mode, self._early_return = eventModeUsed, earlyReturnAllowed
         self._make(logMessage, loggingOn)
+
+    def _after_making(self) -> None:
+        """couplet uses the event mode of an FMU where it can, also when the caller does not."""
+        if not self._event_mode:
+            self._early = None
+        elif not self._c.capabilities()["zero_step"]:
+            self._deliver_early()
+            raise Exception(self._failed_to_make)
 
     def exitInitializationMode(self) -> None:
         """End the initialisation, and the event that follows it."""

@@ -9,14 +9,14 @@ are those of FMPy.
 from __future__ import annotations
 
 import os
-from math import inf, isclose, log10
+from math import ceil, inf, isclose, log10
 from time import time as current_time
 from typing import Any, Callable, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from ._instance import EVENT, TERMINATE, _FMU
+from ._instance import DONE, EVENT, TERMINATE, _FMU
 from ._recording import Input as Input
 from ._recording import Recorder as Recorder
 from ._recording import SimulationResult as SimulationResult
@@ -364,27 +364,6 @@ class _Run:
 #------------------------------------ model exchange ------------------------------------
 
 
-def _solver_of(run: _Run, solver: Optional[str]) -> tuple[str, float, float]:
-    """Name, tolerance and step of couplet's solver; sets the intervals that are not given."""
-    length = run.stop - run.start
-    tolerance = 1e-5 if run.tolerance is None else run.tolerance
-    run.tolerance = None  # of co-simulation only
-    if run.interval is None:
-        run.interval = auto_interval(length) if run.step_size is None else run.step_size
-        while run.step_size is not None and length / run.interval > 1000:
-            run.interval *= 2
-    if run.step_size is None:
-        run.step_size = run.interval
-    if solver is None or solver == "CVode":
-        return "cvode", tolerance, length / 50
-    if solver != "Euler":
-        raise Exception(f"Unknown solver: {solver}. Must be one of 'Euler' or 'CVode'.")
-    ratio = run.interval / run.step_size
-    if not np.isclose(round(ratio) * run.step_size, run.interval):
-        raise Exception("output_interval must be a multiple of step_size for fixed step solvers")
-    return "euler", tolerance, run.step_size
-
-
 def _follow(fmu: _FMU, inputs: Input, time: float) -> None:
     """Continuous inputs as functions of time up to the next discontinuity."""
     if inputs.t is None:
@@ -398,28 +377,127 @@ def _follow(fmu: _FMU, inputs: Input, time: float) -> None:
             elements = fmu._resolve((variable.valueReference,))
             columns = np.asarray(rows.reshape(len(rows), -1), dtype=float)
             for element, column in zip(elements, columns.T):
-                fmu._c.set_table(element, t, np.ascontiguousarray(column[first : last + 1]).tobytes())
+                fmu._c.set_table(element, t, column[first : last + 1].tobytes())
 
 
-def _update(fmu: _FMU) -> bool:
-    """Handle an event. Returns whether the model ends the simulation."""
-    again = True
-    while again:
-        end, _, _, again = fmu._step(fmu._time)
-        if end == TERMINATE:
-            return True
-    return False
+class _Solver:
+    """A solver of couplet: it stops at events, which it locates."""
+
+    def __init__(self, fmu: Any, name: str, tolerance: float, step: float) -> None:
+        self.fmu = fmu
+        fmu.integrate(name, tolerance, step)
+
+    def begin(self, inputs: Input, start: float) -> None:
+        """After the initialisation."""
+        _follow(self.fmu, inputs, start)
+
+    def step(self, time: float, target: float, limit: float) -> tuple[int, float]:
+        """Towards a time; inputs are given up to a limit. Returns how it ended, and the time."""
+        end, reached, _, _ = self.fmu._step(target, limit)
+        return end, reached
+
+    def handle(self, time: float, inputs: Input, at_jump: bool) -> bool:
+        """An event. Returns whether the model ends the simulation."""
+        if at_jump:
+            inputs.apply(time, continuous=False, after_event=True)
+            _follow(self.fmu, inputs, time)
+        again = True
+        while again:
+            end, _, _, again = self.fmu._step(self.fmu._time)
+            if end == TERMINATE:
+                return True
+        return False
+
+
+class _Euler:
+    """Euler's method with steps of at most step_size. As in FMPy, a state event takes effect at the
+    next row or time event."""
+
+    def __init__(self, fmu: Any, step_size: float) -> None:
+        self.fmu, self.h, self.next_time = fmu, step_size, inf
+        self.z: list[float] = []
+
+    def _updates(self) -> bool:
+        again = True
+        while again:
+            again, terminate, _, _, defined, time = self.fmu._event_update()
+            self.next_time = time if defined else inf
+            if terminate:
+                return True
+        self.fmu._enter_continuous()
+        return False
+
+    def begin(self, inputs: Input, start: float) -> None:
+        """After the initialisation."""
+        self.inputs = inputs
+        if isinstance(self.fmu, FMU1Model):  # it has left the event
+            self.fmu._enter_event()
+        if self._updates():
+            raise Exception("Model requested termination during initial event update.")
+        self.z = self.fmu._c.get_indicators()
+
+    def step(self, time: float, target: float, limit: float) -> tuple[int, float]:
+        """Towards a time."""
+        if target > self.next_time and not isclose(target, self.next_time):
+            target = self.next_time
+        model, before = self.fmu._c, self.z
+        n = max(1, ceil((target - time) / self.h - 1e-9))
+        event = terminate = False
+        h = (target - time) / n
+        for i in range(n):
+            x = zip(model.get_states(), model.get_derivatives())
+            t = target if i + 1 == n else time + h * (i + 1)
+            states = [a + h * da for a, da in x]
+            self.fmu._set_time(t)
+            model.set_states(states)
+            self.inputs.apply(t, discrete=False)
+            wanted, terminate = model.completed_step()
+            event = event or wanted
+            if terminate:
+                return TERMINATE, target
+        self.z = model.get_indicators()
+        crossed = any((a < 0 <= b) or (a > 0 >= b) for a, b in zip(before, self.z))
+        due = event or crossed or isclose(target, self.next_time)
+        return EVENT if due else DONE, target
+
+    def handle(self, time: float, inputs: Input, at_jump: bool) -> bool:
+        """An event. Returns whether the model ends the simulation."""
+        self.fmu._enter_event()
+        if at_jump:
+            inputs.apply(time, after_event=True)
+        return self._updates()
+
+
+def _solver_of(run: _Run, fmu: Any, solver: Optional[str]) -> Union[_Solver, _Euler]:
+    """The solver; sets the intervals that are not given."""
+    length = run.stop - run.start
+    tolerance = 1e-5 if run.tolerance is None else run.tolerance
+    run.tolerance = None  # of co-simulation only
+    if run.interval is None:
+        run.interval = auto_interval(length) if run.step_size is None else run.step_size
+        while run.step_size is not None and length / run.interval > 1000:
+            run.interval *= 2
+    if run.step_size is None:
+        run.step_size = run.interval
+    if solver is None or solver == "CVode":
+        return _Solver(fmu, "cvode", tolerance, length / 50)
+    if solver != "Euler":
+        raise Exception(f"Unknown solver: {solver}. Must be one of 'Euler' or 'CVode'.")
+    ratio = run.interval / run.step_size
+    if not np.isclose(round(ratio) * run.step_size, run.interval):
+        raise Exception("output_interval must be a multiple of step_size for fixed step solvers")
+    return _Euler(fmu, run.step_size)
 
 
 def _simulate_me(
-    run: _Run, fmu: Any, solver: Optional[str], record_events: bool
+    run: _Run, fmu: Any, solver_name: Optional[str], record_events: bool
 ) -> SimulationResult:
-    fmu.integrate(*_solver_of(run, solver))
+    solver = _solver_of(run, fmu, solver_name)
     if run.version == 1:
         fmu.setTime(run.start)
     inputs = Input(fmu, run.description, run.signals)
     run.initialize(fmu, inputs)
-    _follow(fmu, inputs, run.start)
+    solver.begin(inputs, run.start)
     assert run.interval is not None
     recorder = Recorder(fmu, run.description, run.output, run.interval)
     time = next_regular = run.start
@@ -436,8 +514,7 @@ def _simulate_me(
         for limit in (jump, run.stop):
             if target > limit and not isclose(target, limit):
                 target = limit
-        at_jump = isclose(target, jump)
-        end, reached, _, _ = fmu._step(target, min(jump, run.stop))
+        end, reached = solver.step(time, target, min(jump, run.stop))
         # an event that differs from a regular point by rounding belongs to its row
         moved = event or not (sampled and isclose(reached, time))
         time = reached
@@ -445,15 +522,12 @@ def _simulate_me(
             steps += 1
         if end == TERMINATE:
             break
-        at_jump = at_jump and isclose(time, target)
+        at_jump = isclose(target, jump) and isclose(time, target)
         event = end == EVENT or at_jump
         if event:
             if record_events and moved:
                 recorder.sample(time, force=True)
-            if at_jump:
-                inputs.apply(time, continuous=False, after_event=True)
-                _follow(fmu, inputs, time)
-            if _update(fmu):
+            if solver.handle(time, inputs, at_jump):
                 break
         if run.step_finished is not None and not run.step_finished(time, recorder):
             break

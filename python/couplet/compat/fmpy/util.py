@@ -123,7 +123,7 @@ def validate_signal(
 def validate_result(result: Table, reference: Table, stop_time: Optional[float] = None) -> float:
     """Compare all signals of a result with those of a reference.
 
-    Returns the largest share of samples of a signal that are outside of a band around the reference.
+    Returns the largest share of samples of a signal outside of a band around the reference.
     """
     names = result.dtype.names or ()
     known = reference.dtype.names or ()

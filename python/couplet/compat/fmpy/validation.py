@@ -21,7 +21,8 @@ _LEGAL: set[tuple[str, str, Optional[str]]] = {
 }
 for _v in ("fixed", "tunable"):
     _LEGAL |= {("structuralParameter", _v, "exact"), ("parameter", _v, "exact")}
-    _LEGAL |= {(c, _v, i) for c in ("calculatedParameter", "local") for i in ("calculated", "approx")}
+    for _c in ("calculatedParameter", "local"):
+        _LEGAL |= {(_c, _v, "calculated"), (_c, _v, "approx")}
 for _v in ("discrete", "continuous"):
     _LEGAL |= {(c, _v, i) for c in ("output", "local") for i in ("calculated", "exact", "approx")}
 
