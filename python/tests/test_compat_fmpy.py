@@ -163,6 +163,39 @@ def test_validation(fmus, tmp_path, old, new, problem):
     assert validate_fmu(str(folder)) and not validate_fmu(fmus["ball", 2])
 
 
+@pytest.mark.parametrize(
+    "old, new, problem",
+    [
+        ('name="v"', 'nome="v"', "'ScalarVariable': The attribute 'name' is required but missing."),
+        ('name="v"', 'nome="v"', "attribute 'nome': The attribute 'nome' is not allowed."),
+        (
+            'causality="output"',
+            'causality="outlet"',
+            "attribute 'causality': [facet 'enumeration'] The value 'outlet' is not an element of "
+            "the set {'parameter', 'calculatedParameter', 'input', 'output', 'local', "
+            "'independent'}.",
+        ),
+        (
+            'start="1"',
+            'start="one"',
+            "Element 'Real', attribute 'start': 'one' is not a valid value of the atomic type "
+            "'xs:double'.",
+        ),
+        (
+            "<ModelStructure>",
+            "<ModelStructure><Guesses/>",
+            "Element 'Guesses': This element is not expected. Expected is one of ( Outputs, "
+            "Derivatives, InitialUnknowns ).",
+        ),
+    ],
+)
+def test_schema(fmus, tmp_path, old, new, problem):
+    folder = changed(fmus, tmp_path, old, new)
+    with pytest.raises(ValidationError) as caught:
+        fmpy.read_model_description(folder)
+    assert any(p.startswith("ERROR (line ") and p.endswith(problem) for p in caught.value.problems)
+
+
 def test_validation_of_names(fmus, tmp_path):
     folder = changed(fmus, tmp_path, 'name="h"', 'name="h h"')
     convention = fmpy.read_model_description(folder).variableNamingConvention
@@ -186,7 +219,7 @@ def test_info(fmus, capsys):
     assert lines[:3] == ["", "Model Info", ""]
     assert "  FMI Type           Model Exchange, Co-Simulation" in lines
     assert "  Continuous States  2" in lines and "Variables (input, output)" in lines
-    row = "  h                  output                           1  m        height above the ground"
+    row = "  h                  output     " + 22 * " " + "1  m        height above the ground"
     assert row in lines
     fmpy.dump(fmus["ball", 2])
     assert capsys.readouterr().out == text + "\n"
@@ -204,7 +237,8 @@ def test_tables(tmp_path):
     assert (tmp_path / "x.csv").read_text().splitlines()[:2] == ['"time","n","x"', "0.0,1.0,1 2.5"]
     assert (util.read_csv(tmp_path / "x.csv") == table).all()
     assert util.read_csv(tmp_path / "x.csv", ["n"]).dtype.names == ("time", "n")
-    assert [util.auto_interval(t) for t in (1, 3, 10, 0.5)] == pytest.approx([2e-3, 5e-3, 2e-2, 5e-4])
+    intervals = [util.auto_interval(t) for t in (1, 3, 10, 0.5)]
+    assert intervals == pytest.approx([2e-3, 5e-3, 2e-2, 5e-4])
 
 
 def test_comparison():
@@ -417,7 +451,10 @@ def test_start_values(fmus, version, kind):
     [
         ({"der(x)": 1}, "The start values for the following variables could not be set: der(x)"),
         ({"y": 1}, "The start values for the following variables could not be set: y"),
-        ({"k": (1, "m")}, 'Variable k has no unit but the unit "m" was specified for its start value.'),
+        (
+            {"k": (1, "m")},
+            'Variable k has no unit but the unit "m" was specified for its start value.',
+        ),
         ({"x": (1, "ell")}, 'The unit "ell" of the start value for variable x is not defined.'),
         (
             {"x": (1,)},
@@ -651,7 +688,8 @@ def test_debug_logging(fmus, capsys):
     fmpy.simulate_fmu(fmus["ball", 2], stop_time=0.6)
     assert capsys.readouterr().out == ""
     calls = []
-    fmpy.simulate_fmu(fmus["ball", 2], stop_time=0.1, debug_logging=True, fmi_call_logger=calls.append)
+    keywords = dict(debug_logging=True, fmi_call_logger=calls.append)
+    fmpy.simulate_fmu(fmus["ball", 2], stop_time=0.1, **keywords)
     (made,) = [c for c in calls if c.startswith("fmi2Instantiate(")]
     assert made.endswith(", 1) -> OK")
 
@@ -664,7 +702,8 @@ def test_missing_library(fmus, tmp_path):
         fmpy.instantiate_fmu(folder, d)
     with pytest.raises(Exception, match="cannot be simulated on the current platform"):
         fmpy.simulate_fmu(folder)
-    with pytest.raises(Exception, match='^FMI type "ScheduledExecution" is not supported by the FMU'):
+    text = '^FMI type "ScheduledExecution" is not supported by the FMU$'
+    with pytest.raises(Exception, match=text):
         fmpy.instantiate_fmu(folder, d, "ScheduledExecution")
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from platform import machine
 from typing import Callable, Optional, Sequence, Union
 
+from ..._core import __version__ as __version__
 from .model_description import Source
 
 if sys.platform.startswith("linux"):

@@ -299,16 +299,23 @@ def _complete(variable: md.ModelVariable, version: int) -> None:
         variable.initial = _INITIAL[pair]
 
 
+def _size_of(variable: md.ModelVariable, dimension: md.Dimension) -> int:
+    where = f'dimension of variable "{variable.name}" (line {variable.sourceline})'
+    if dimension.start is not None:
+        return dimension.start
+    if dimension.variable is None:
+        raise Exception(f"A {where} is neither a number nor a variable.")
+    if dimension.variable.start is None:
+        raise Exception(f'"{dimension.variable.name}", a {where}, has no start value.')
+    return int(dimension.variable.start)
+
+
 def _set_shapes(variables: list[md.ModelVariable], by_ref: dict[int, md.ModelVariable]) -> None:
     for variable in variables:
-        shape = []
         for dimension in variable.dimensions:
             if dimension.start is None and dimension.valueReference is not None:
-                dimension.variable = by_ref[dimension.valueReference]
-                shape.append(int(str(dimension.variable.start)))
-            else:
-                shape.append(int(dimension.start or 0))
-        variable.shape = tuple(shape)
+                dimension.variable = by_ref.get(dimension.valueReference)
+        variable.shape = tuple(_size_of(variable, d) for d in variable.dimensions)
 
 
 def _aliases(variables: list[md.ModelVariable]) -> list[md.ModelVariable]:
