@@ -106,7 +106,8 @@ dependenciesKind:[dependent|constant|fixed|tunable|discrete]
 
 _FMI3_HEAD = """
 fmiModelDescription fmiVersion! modelName! instantiationToken! description author version \
-copyright license generationTool generationDateAndTime:dateTime variableNamingConvention:flat|structured > \
+copyright license generationTool generationDateAndTime:dateTime \
+variableNamingConvention:flat|structured > \
 ModelExchange? CoSimulation? ScheduledExecution? UnitDefinitions? TypeDefinitions? LogCategories? \
 DefaultExperiment? ModelVariables ModelStructure Annotations?
 Kind modelIdentifier! needsExecutionTool:boolean canBeInstantiatedOnlyOncePerProcess:boolean \
