@@ -62,7 +62,8 @@ class _FMU:
     """The base of all instances.
 
     guid, modelIdentifier: from the model description. unzipDirectory: the folder of the extracted
-    FMU. fmiCallLogger: is called with a text for every call of a function of the FMI.
+    FMU, or the FMU itself, which is then extracted for the time of the instance. fmiCallLogger: is
+    called with a text for every call of a function of the FMI.
     """
 
     _version = 0  # of FMI
@@ -94,7 +95,7 @@ class _FMU:
         )
         if libraryPath is not None and os.path.abspath(libraryPath) != own:
             raise Exception(f"The shared library must be {own}, not {libraryPath}.")
-        if not os.path.isfile(own):
+        if not os.path.isfile(own) and not os.path.isfile(unzipDirectory):
             raise Exception(f"Cannot find shared library {own}.")
         #: the instance; None: there is none
         self.component: Optional[Component] = None

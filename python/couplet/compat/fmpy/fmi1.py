@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Optional, Sequence
 
 from ._instance import BOOLEAN, INTEGER, REFUSED, TERMINATE, _FMU
@@ -131,7 +132,8 @@ def set_input_derivatives(
             coefficients[k] = given[-1] / factorial if given else 0.0
         highest = max(o for r, o in zip(vr, order) if r == ref)
         (own,) = fmu._resolve((ref,))
-        fmu._c.set_polynomial(own, fmu._time, highest, *coefficients)
+        # a polynomial that begins in the future has its first value now, whatever the time is
+        fmu._c.set_polynomial(own, inf, highest, *coefficients)
 
 
 class FMU1Model(_FMU1):

@@ -68,7 +68,7 @@ def instantiate_fmu(
     require_functions: bool = True,
     required_intermediate_variables: Optional[Sequence[int]] = None,
 ) -> Any:
-    """Make an instance of an extracted FMU; see simulate_fmu() for the arguments."""
+    """Make an instance of an extracted FMU, or of an FMU; see simulate_fmu() for the arguments."""
     version = model_description.fmiMajorVersion
     kinds = {
         "CoSimulation": model_description.coSimulation,
@@ -232,9 +232,9 @@ def simulate_fmu(
 
     fmu: Any = fmu_instance
     if fmu is None:
-        fmu = _open(
+        fmu = instantiate_fmu(
             filename, model_description, fmi_type, visible, debug_logging, logger, fmi_call_logger,
-            early_return_allowed, use_event_mode,
+            None, early_return_allowed, use_event_mode,
         )
     try:
         if fmu_state is not None:
@@ -249,50 +249,6 @@ def simulate_fmu(
     finally:
         if fmu_instance is None:
             fmu.freeInstance()
-            _remove(fmu)
-
-
-def _open(
-    filename: Path,
-    description: ModelDescription,
-    fmi_type: str,
-    visible: bool,
-    debug_logging: bool,
-    logger: Optional[Callable[..., Any]],
-    fmi_call_logger: Optional[Callable[[str], Any]],
-    early_return_allowed: bool,
-    use_event_mode: bool,
-) -> Any:
-    """An instance, of an FMU that is extracted where it is not a folder."""
-    from . import extract
-
-    folder: Path = filename
-    extracted = not os.path.isfile(os.path.join(filename, "modelDescription.xml"))
-    if extracted:
-        wanted = ("resources", "binaries/", "modelDescription.xml")
-        folder = extract(filename, include=lambda name: name.startswith(wanted))
-    try:
-        fmu = instantiate_fmu(
-            folder, description, fmi_type, visible, debug_logging, logger, fmi_call_logger, None,
-            early_return_allowed, use_event_mode,
-        )
-    except BaseException:
-        if extracted:
-            _remove_folder(folder)
-        raise
-    fmu._extracted = folder if extracted else None
-    return fmu
-
-
-def _remove_folder(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove(fmu: Any) -> None:
-    if getattr(fmu, "_extracted", None) is not None:
-        _remove_folder(fmu._extracted)
 
 
 def _set_state(fmu: Any, state: Any, description: ModelDescription) -> None:
