@@ -155,7 +155,7 @@ def plot_result(
 
     filename: save the figure there instead of showing it. height: of the figure, in pixels.
     """
-    from matplotlib import pyplot
+    from matplotlib import pyplot  # type: ignore[import]
 
     time = result["time"]
     names = list((result.dtype.names or ())[1:20] if names is None else names)
