@@ -41,7 +41,7 @@ static PyObject* values_of(PyObject* object, size_t n) {
   return NULL;
 }
 
-static bool reals_of(PyObject* object, size_t n, core_array* out) {
+bool core_reals_of(PyObject* object, size_t n, core_array* out) {
   PyObject* tuple = values_of(object, n);
   double* values = tuple != NULL ? core_room(out, n, sizeof *values) : NULL;
   for (size_t i = 0; i < n && values != NULL; i++)
@@ -225,10 +225,13 @@ bool core_component_begin(core_component* c) {
   return false;
 }
 
-PyObject* core_component_end(core_component* c, cpl_status st) {
+bool core_component_end(core_component* c, cpl_status st) {
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // with the message of the call that was discarded
-  if (!core_end(&c->session, st)) return NULL;
-  Py_RETURN_NONE;
+  return core_end(&c->session, st);
+}
+
+PyObject* core_component_none(core_component* c, cpl_status st) {
+  return core_component_end(c, st) ? Py_NewRef(Py_None) : NULL;
 }
 
 static PyObject* component_close(PyObject* self, PyObject* unused) {
@@ -252,7 +255,7 @@ static cpl_status reset(core_component* c) {
 static PyObject* component_reset(PyObject* self, PyObject* unused) {
   core_component* c = (core_component*)self;
   (void)unused;
-  return core_component_begin(c) ? core_component_end(c, reset(c)) : NULL;
+  return core_component_begin(c) ? core_component_none(c, reset(c)) : NULL;
 }
 
 static PyObject* component_setup(PyObject* self, PyObject* args) {
@@ -265,20 +268,28 @@ static PyObject* component_setup(PyObject* self, PyObject* args) {
   if (s.has_stop_time) s.stop_time = PyFloat_AsDouble(stop);
   if (s.has_tolerance) s.tolerance = PyFloat_AsDouble(tolerance);
   if (PyErr_Occurred() || !core_component_begin(c)) return NULL;
-  return core_component_end(c, cpl_component_setup(c->component, &s));
+  return core_component_none(c, cpl_component_setup(c->component, &s));
 }
 
-#define LIFE(name)                                                      \
-  static PyObject* component_##name(PyObject* self, PyObject* unused) { \
-    core_component* c = (core_component*)self;                          \
-    (void)unused;                                                       \
-    if (!core_component_begin(c)) return NULL;                          \
-    return core_component_end(c, cpl_component_##name(c->component));   \
-  }
-LIFE(enter_init)
-LIFE(exit_init)
-LIFE(terminate)
-#undef LIFE
+static PyObject* call(PyObject* self, cpl_status (*function)(cpl_component*)) {
+  core_component* c = (core_component*)self;
+  return core_component_begin(c) ? core_component_none(c, function(c->component)) : NULL;
+}
+
+static PyObject* enter_init(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return call(self, cpl_component_enter_init);
+}
+
+static PyObject* exit_init(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return call(self, cpl_component_exit_init);
+}
+
+static PyObject* terminate(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return call(self, cpl_component_terminate);
+}
 
 //------------------------------------ values ------------------------------------
 
@@ -288,11 +299,8 @@ static PyObject* get_real(PyObject* self, PyObject* object) {
   core_array a;
   if (!refs_of(object, &refs) || core_room(&a, refs.n, sizeof(double)) == NULL) return NULL;
   PyObject* result = NULL;
-  if (core_component_begin(c)) {
-    result = core_component_end(c, cpl_component_get_real(c->component, refs.at, refs.n, a.values));
-  }
-  if (result != NULL) {
-    Py_DECREF(result);
+  if (core_component_begin(c) &&
+      core_component_end(c, cpl_component_get_real(c->component, refs.at, refs.n, a.values))) {
     result = core_real_list(a.values, refs.n);
   }
   core_room_free(&a);
@@ -305,10 +313,11 @@ static PyObject* set_real(PyObject* self, PyObject* args) {
   core_refs refs;
   core_array a;
   if (!PyArg_ParseTuple(args, "OO", &object, &values) || !refs_of(object, &refs) ||
-      !reals_of(values, refs.n, &a))
+      !core_reals_of(values, refs.n, &a))
     return NULL;
   if (core_component_begin(c)) {
-    result = core_component_end(c, cpl_component_set_real(c->component, refs.at, refs.n, a.values));
+    result =
+        core_component_none(c, cpl_component_set_real(c->component, refs.at, refs.n, a.values));
   }
   core_room_free(&a);
   return result;
@@ -333,12 +342,9 @@ static PyObject* get_integer(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "iO", &type, &object) || !refs_of(object, &refs) ||
       core_room(&a, refs.n, sizeof(int64_t)) == NULL)
     return NULL;
-  if (core_component_begin(c)) {
-    result = core_component_end(
-        c, cpl_component_get_integer(c->component, (cpl_type)type, refs.at, refs.n, a.values));
-  }
-  if (result != NULL) {
-    Py_DECREF(result);
+  if (core_component_begin(c) &&
+      core_component_end(
+          c, cpl_component_get_integer(c->component, (cpl_type)type, refs.at, refs.n, a.values))) {
     result = integer_list(a.values, refs.n);
   }
   core_room_free(&a);
@@ -360,7 +366,7 @@ static PyObject* set_integer(PyObject* self, PyObject* args) {
   Py_XDECREF(tuple);
   if (integers == NULL) return NULL;
   if (!PyErr_Occurred() && core_component_begin(c)) {
-    result = core_component_end(
+    result = core_component_none(
         c, cpl_component_set_integer(c->component, (cpl_type)type, refs.at, refs.n, integers));
   }
   core_room_free(&a);
@@ -374,17 +380,16 @@ static PyObject* get_string(PyObject* self, PyObject* object) {
   core_array a;
   if (!refs_of(object, &refs) || core_room(&a, refs.n, sizeof(char*)) == NULL) return NULL;
   const char** texts = a.values;
-  PyObject *result = NULL, *list = NULL;
-  if (core_component_begin(c)) {
-    result = core_component_end(c, cpl_component_get_string(c->component, refs.at, refs.n, texts));
+  PyObject* list = NULL;
+  if (core_component_begin(c) &&
+      core_component_end(c, cpl_component_get_string(c->component, refs.at, refs.n, texts))) {
+    list = PyList_New((Py_ssize_t)refs.n);
   }
-  if (result != NULL) list = PyList_New((Py_ssize_t)refs.n);
   for (size_t i = 0; i < refs.n && list != NULL; i++) {
     PyObject* text = PyBytes_FromString(texts[i]);
     if (text != NULL) PyList_SetItem(list, (Py_ssize_t)i, text);
     else Py_CLEAR(list);
   }
-  Py_XDECREF(result);
   core_room_free(&a);
   return list;
 }
@@ -400,7 +405,7 @@ static PyObject* set_string(PyObject* self, PyObject* args) {
   for (size_t i = 0; i < refs.n && texts != NULL && !PyErr_Occurred(); i++)
     texts[i] = core_text(PyTuple_GetItem(tuple, (Py_ssize_t)i));
   if (texts != NULL && !PyErr_Occurred() && core_component_begin(c))
-    result = core_component_end(c, cpl_component_set_string(c->component, refs.at, refs.n, texts));
+    result = core_component_none(c, cpl_component_set_string(c->component, refs.at, refs.n, texts));
   if (texts != NULL) core_room_free(&a);
   Py_XDECREF(tuple);
   return result;
@@ -412,18 +417,17 @@ static PyObject* get_binary(PyObject* self, PyObject* object) {
   core_array a;
   if (!refs_of(object, &refs) || core_room(&a, refs.n, sizeof(cpl_binary)) == NULL) return NULL;
   cpl_binary* blocks = a.values;
-  PyObject *result = NULL, *list = NULL;
-  if (core_component_begin(c)) {
-    result = core_component_end(c, cpl_component_get_binary(c->component, refs.at, refs.n, blocks));
+  PyObject* list = NULL;
+  if (core_component_begin(c) &&
+      core_component_end(c, cpl_component_get_binary(c->component, refs.at, refs.n, blocks))) {
+    list = PyList_New((Py_ssize_t)refs.n);
   }
-  if (result != NULL) list = PyList_New((Py_ssize_t)refs.n);
   for (size_t i = 0; i < refs.n && list != NULL; i++) {
     PyObject* block =
         PyBytes_FromStringAndSize((const char*)blocks[i].data, (Py_ssize_t)blocks[i].size);
     if (block != NULL) PyList_SetItem(list, (Py_ssize_t)i, block);
     else Py_CLEAR(list);
   }
-  Py_XDECREF(result);
   core_room_free(&a);
   return list;
 }
@@ -443,7 +447,8 @@ static PyObject* set_binary(PyObject* self, PyObject* args) {
     blocks[i] = (cpl_binary){(const uint8_t*)data, (size_t)size};
   }
   if (blocks != NULL && !PyErr_Occurred() && core_component_begin(c))
-    result = core_component_end(c, cpl_component_set_binary(c->component, refs.at, refs.n, blocks));
+    result =
+        core_component_none(c, cpl_component_set_binary(c->component, refs.at, refs.n, blocks));
   if (blocks != NULL) core_room_free(&a);
   Py_XDECREF(tuple);
   return result;
@@ -455,16 +460,13 @@ static PyObject* directional(PyObject* self, PyObject* args) {
   core_refs unknowns, knowns;
   core_array a, out;
   if (!PyArg_ParseTuple(args, "OOO", &of, &by, &seed) || !refs_of(of, &unknowns) ||
-      !refs_of(by, &knowns) || !reals_of(seed, knowns.n, &a))
+      !refs_of(by, &knowns) || !core_reals_of(seed, knowns.n, &a))
     return NULL;
   if (core_room(&out, unknowns.n, sizeof(double)) != NULL) {
-    if (core_component_begin(c)) {
-      result = core_component_end(
-          c, cpl_component_directional(c->component, unknowns.at, unknowns.n, knowns.at, knowns.n,
-                                       a.values, out.values));
-    }
-    if (result != NULL) {
-      Py_DECREF(result);
+    if (core_component_begin(c) &&
+        core_component_end(
+            c, cpl_component_directional(c->component, unknowns.at, unknowns.n, knowns.at, knowns.n,
+                                         a.values, out.values))) {
       result = core_real_list(out.values, unknowns.n);
     }
     core_room_free(&out);
@@ -536,13 +538,11 @@ static bool check_state(const core_component* c, const state* s) {
 static PyObject* save(PyObject* self, PyObject* unused) {
   core_component* c = (core_component*)self;
   (void)unused;
-  PyObject *made = NULL, *done = NULL;
-  if (c->component != NULL) made = new_state(c);
-  if ((made != NULL || !PyErr_Occurred()) && core_component_begin(c))
-    done =
-        core_component_end(c, cpl_component_save(c->component, &((state*)made)->child->snapshot));
-  if (done == NULL) Py_CLEAR(made);
-  Py_XDECREF(done);
+  PyObject* made = c->component != NULL ? new_state(c) : NULL;
+  if (made == NULL && PyErr_Occurred()) return NULL;
+  if (!core_component_begin(c) ||
+      !core_component_end(c, cpl_component_save(c->component, &((state*)made)->child->snapshot)))
+    Py_CLEAR(made);
   return made;
 }
 
@@ -552,8 +552,8 @@ static PyObject* restore(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!", state_type, &from) || !check_state(c, (state*)from) ||
       !core_component_begin(c))
     return NULL;
-  return core_component_end(c,
-                            cpl_component_restore(c->component, &((state*)from)->child->snapshot));
+  return core_component_none(c,
+                             cpl_component_restore(c->component, &((state*)from)->child->snapshot));
 }
 
 static PyObject* forget(PyObject* self, PyObject* args) {
@@ -565,7 +565,7 @@ static PyObject* forget(PyObject* self, PyObject* args) {
   core_child* child = ((state*)from)->child;
   cpl_component_forget(c->component, &child->snapshot);
   unlink_state(child);
-  return core_component_end(c, CPL_OK);
+  return core_component_none(c, CPL_OK);
 }
 
 static PyObject* serialize(PyObject* self, PyObject* args) {
@@ -575,10 +575,9 @@ static PyObject* serialize(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!", state_type, &from) || !check_state(c, (state*)from) ||
       !core_component_begin(c))
     return NULL;
-  PyObject* done = core_component_end(
-      c, cpl_component_serialize(c->component, &((state*)from)->child->snapshot, &bytes));
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(
+          c, cpl_component_serialize(c->component, &((state*)from)->child->snapshot, &bytes)))
+    return NULL;
   return PyBytes_FromStringAndSize((const char*)bytes.data, (Py_ssize_t)bytes.size);
 }
 
@@ -588,13 +587,12 @@ static PyObject* deserialize(PyObject* self, PyObject* object) {
   Py_ssize_t size;
   if (PyBytes_AsStringAndSize(object, &data, &size) < 0) return NULL;
   const cpl_binary bytes = {(const uint8_t*)data, (size_t)size};
-  PyObject *made = NULL, *done = NULL;
-  if (c->component != NULL) made = new_state(c);
-  if ((made != NULL || !PyErr_Occurred()) && core_component_begin(c))
-    done = core_component_end(
-        c, cpl_component_deserialize(c->component, &bytes, &((state*)made)->child->snapshot));
-  if (done == NULL) Py_CLEAR(made);
-  Py_XDECREF(done);
+  PyObject* made = c->component != NULL ? new_state(c) : NULL;
+  if (made == NULL && PyErr_Occurred()) return NULL;
+  if (!core_component_begin(c) ||
+      !core_component_end(
+          c, cpl_component_deserialize(c->component, &bytes, &((state*)made)->child->snapshot)))
+    Py_CLEAR(made);
   return made;
 }
 
@@ -606,9 +604,7 @@ static PyObject* variables(PyObject* self, PyObject* unused) {
   (void)unused;
   if (!core_component_begin(c)) return NULL;
   const cpl_description* d = cpl_component_description(c->component);
-  PyObject* done = core_component_end(c, CPL_OK);
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(c, CPL_OK)) return NULL;
   PyObject* list = PyList_New(d->n_vars);
   PyObject* arrays = PyDict_New();
   bool fine = list != NULL && arrays != NULL;
@@ -632,9 +628,7 @@ static PyObject* capabilities(PyObject* self, PyObject* unused) {
   (void)unused;
   if (!core_component_begin(c)) return NULL;
   const cpl_capabilities can = cpl_component_capabilities(c->component);
-  PyObject* done = core_component_end(c, CPL_OK);
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(c, CPL_OK)) return NULL;
   return Py_BuildValue(
       "{s:N,s:N,s:N,s:N,s:N,s:i,s:i}", "save_restore", PyBool_FromLong(can.save_restore),
       "serialize", PyBool_FromLong(can.serialize), "zero_step", PyBool_FromLong(can.zero_step),
@@ -649,9 +643,9 @@ static PyMethodDef value_methods[] = {
     {"close", component_close, METH_NOARGS, "Free the instance."},
     {"reset", component_reset, METH_NOARGS, "Back to before setup()."},
     {"setup", component_setup, METH_VARARGS, "Times and tolerance: (start, stop, tolerance)."},
-    {"enter_init", component_enter_init, METH_NOARGS, "Begin the initialisation."},
-    {"exit_init", component_exit_init, METH_NOARGS, "End the initialisation."},
-    {"terminate", component_terminate, METH_NOARGS, "End the simulation."},
+    {"enter_init", enter_init, METH_NOARGS, "Begin the initialisation."},
+    {"exit_init", exit_init, METH_NOARGS, "End the initialisation."},
+    {"terminate", terminate, METH_NOARGS, "End the simulation."},
     {"get_real", get_real, METH_O, "Values of Reals by their references."},
     {"set_real", set_real, METH_VARARGS, "Set Reals: (references, values)."},
     {"get_integer", get_integer, METH_VARARGS, "Values of integers: (type, references)."},

@@ -42,12 +42,16 @@ typedef struct core_array {
 /// NULL: an exception is set, and nothing is to be freed.
 void* core_room(core_array* a, size_t n, size_t size);
 void core_room_free(core_array* a);
+/// n numbers of a sequence. false: an exception is set, and nothing is to be freed.
+bool core_reals_of(PyObject* object, size_t n, core_array* out);
 PyObject* core_real_list(const double* values, size_t n);
 
 /// core_begin() of an instance that exists.
 bool core_component_begin(core_component* c);
-/// core_end(). Returns: None, or NULL with an exception.
-PyObject* core_component_end(core_component* c, cpl_status st);
+/// core_end(); a discarded call is a failure.
+bool core_component_end(core_component* c, cpl_status st);
+/// The same for methods without a result. Returns: None, or NULL with an exception.
+PyObject* core_component_none(core_component* c, cpl_status st);
 
 // component_steps.c
 extern const PyMethodDef core_step_methods[];

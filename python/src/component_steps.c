@@ -113,7 +113,7 @@ static PyObject* set_table(PyObject* self, PyObject* args) {
     return PyErr_Format(PyExc_ValueError, "a table needs a value for every time");
   core_input* in = new_input(ref, time, values, n);
   if (in == NULL) return PyErr_NoMemory();
-  if (begin_stepper(c)) return core_component_end(c, follow(c, in));
+  if (begin_stepper(c)) return core_component_none(c, follow(c, in));
   free(in);
   return NULL;
 }
@@ -128,7 +128,7 @@ static PyObject* set_polynomial(PyObject* self, PyObject* args) {
       !begin_stepper(c))
     return NULL;
   curve.order = order < 0 ? 0 : order > 3 ? 3 : order;
-  return core_component_end(c, cpl_stepper_set_curve(c->stepper, ref, &curve));
+  return core_component_none(c, cpl_stepper_set_curve(c->stepper, ref, &curve));
 }
 
 // (end, time, event_handled, again)
@@ -138,9 +138,7 @@ static PyObject* step(PyObject* self, PyObject* args) {
   cpl_step_result r = {0};
   if (!PyArg_ParseTuple(args, "d|d", &end, &limit) || !begin_stepper(c)) return NULL;
   if (!(limit >= end)) limit = end;
-  PyObject* done = core_component_end(c, cpl_stepper_step(c->stepper, end, limit, &r));
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(c, cpl_stepper_step(c->stepper, end, limit, &r))) return NULL;
   return Py_BuildValue("idNN", (int)r.end, r.time, PyBool_FromLong(r.event_handled),
                        PyBool_FromLong(r.again));
 }
@@ -154,37 +152,37 @@ static PyObject* output_derivatives(PyObject* self, PyObject* object) {
   const size_t n = (size_t)size / sizeof(uint32_t);
   if (core_room(&a, n, sizeof(double)) == NULL) return NULL;
   PyObject* result = NULL;
-  if (begin_stepper(c)) {
-    result =
-        core_component_end(c, cpl_stepper_get_output_derivatives(
-                                  c->stepper, (const uint32_t*)(const void*)refs, n, a.values));
-  }
-  if (result != NULL) {
-    Py_DECREF(result);
+  if (begin_stepper(c) &&
+      core_component_end(c, cpl_stepper_get_output_derivatives(
+                                c->stepper, (const uint32_t*)(const void*)refs, n, a.values))) {
     result = core_real_list(a.values, n);
   }
   core_room_free(&a);
   return result;
 }
 
-static PyObject* write_states(PyObject* self, PyObject* values) {
-  core_component* c = (core_component*)self;
-  PyObject* tuple = PySequence_Tuple(values);
-  if (tuple == NULL) return NULL;
-  const size_t n = (size_t)PyTuple_Size(tuple);
-  double* x = calloc(n + 1, sizeof *x);
+// All states of an integrated model, in their order.
+static cpl_status set_all_states(core_component* c, const double* x, size_t n) {
   int32_t* numbers = calloc(n + 1, sizeof *numbers);
-  PyObject* result = NULL;
-  for (size_t i = 0; i < n && x != NULL && numbers != NULL; i++) {
-    x[i] = PyFloat_AsDouble(PyTuple_GetItem(tuple, (Py_ssize_t)i));
-    numbers[i] = (int32_t)i;
-  }
-  if (x == NULL || numbers == NULL) PyErr_NoMemory();
-  else if (!PyErr_Occurred() && begin_stepper(c))
-    result = core_component_end(c, cpl_stepper_set_states(c->stepper, numbers, n, x));
-  free(x);
+  if (numbers == NULL) return CPL_ERR_NOMEM;
+  for (size_t i = 0; i < n; i++) numbers[i] = (int32_t)i;
+  cpl_status st = cpl_stepper_set_states(c->stepper, numbers, n, x);
   free(numbers);
-  Py_DECREF(tuple);
+  return st;
+}
+
+static PyObject* write_states(PyObject* self, PyObject* object) {
+  core_component* c = (core_component*)self;
+  core_array x;
+  if (c->stepper == NULL) {
+    begin_stepper(c);  // sets the exception
+    return NULL;
+  }
+  const size_t n = (size_t)cpl_component_description(c->component)->n_states;
+  if (!core_reals_of(object, n, &x)) return NULL;
+  PyObject* result = NULL;
+  if (begin_stepper(c)) result = core_component_none(c, set_all_states(c, x.values, n));
+  core_room_free(&x);
   return result;
 }
 
@@ -215,25 +213,29 @@ static PyObject* integrate(PyObject* self, PyObject* args) {
   def.one_solver = true;
   if (!cpl_solver_by_name(name, &def.kind))
     return PyErr_Format(PyExc_ValueError, "there is no solver \"%s\"", name);
-  return begin_model(c) ? core_component_end(c, integrate_model(c, &def)) : NULL;
+  return begin_model(c) ? core_component_none(c, integrate_model(c, &def)) : NULL;
 }
 
-#define MODE(name)                                            \
-  static PyObject* name(PyObject* self, PyObject* unused) {   \
-    core_component* c = (core_component*)self;                \
-    (void)unused;                                             \
-    if (!begin_model(c)) return NULL;                         \
-    return core_component_end(c, cpl_model_##name(c->model)); \
-  }
-MODE(enter_event)
-MODE(enter_continuous)
-#undef MODE
+static PyObject* call(PyObject* self, cpl_status (*function)(cpl_model*)) {
+  core_component* c = (core_component*)self;
+  return begin_model(c) ? core_component_none(c, function(c->model)) : NULL;
+}
+
+static PyObject* enter_event(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return call(self, cpl_model_enter_event);
+}
+
+static PyObject* enter_continuous(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return call(self, cpl_model_enter_continuous);
+}
 
 static PyObject* set_time(PyObject* self, PyObject* time) {
   core_component* c = (core_component*)self;
   const double t = PyFloat_AsDouble(time);
   if (PyErr_Occurred() || !begin_model(c)) return NULL;
-  return core_component_end(c, cpl_model_set_time(c->model, t));
+  return core_component_none(c, cpl_model_set_time(c->model, t));
 }
 
 // (again, terminate, nominals_changed, states_changed, next_time)
@@ -242,9 +244,7 @@ static PyObject* event_update(PyObject* self, PyObject* unused) {
   cpl_event_info info = {0};
   (void)unused;
   if (!begin_model(c)) return NULL;
-  PyObject* done = core_component_end(c, cpl_model_event_update(c->model, &info));
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(c, cpl_model_event_update(c->model, &info))) return NULL;
   return Py_BuildValue("NNNNd", PyBool_FromLong(info.again), PyBool_FromLong(info.terminate),
                        PyBool_FromLong(info.nominals_changed), PyBool_FromLong(info.states_changed),
                        info.next_time);
@@ -256,9 +256,7 @@ static PyObject* completed_step(PyObject* self, PyObject* unused) {
   bool event = false, end = false;
   (void)unused;
   if (!begin_model(c)) return NULL;
-  PyObject* done = core_component_end(c, cpl_model_completed_step(c->model, &event, &end));
-  if (done == NULL) return NULL;
-  Py_DECREF(done);
+  if (!core_component_end(c, cpl_model_completed_step(c->model, &event, &end))) return NULL;
   return Py_BuildValue("NN", PyBool_FromLong(event), PyBool_FromLong(end));
 }
 
@@ -268,48 +266,44 @@ static PyObject* get_array(core_component* c, cpl_status (*get)(cpl_model*, doub
   const cpl_description* d = cpl_component_description(c->component);
   const size_t n = (size_t)(of_indicators ? d->n_indicators : d->n_states);
   double* values = calloc(n + 1, sizeof *values);
-  PyObject* result = core_component_end(c, values != NULL ? get(c->model, values) : CPL_ERR_NOMEM);
-  if (result != NULL) {
-    Py_DECREF(result);
-    result = core_real_list(values, n);
-  }
+  bool fine = core_component_end(c, values != NULL ? get(c->model, values) : CPL_ERR_NOMEM);
+  PyObject* result = fine ? core_real_list(values, n) : NULL;
   free(values);
   return result;
 }
 
-#define ARRAY(name, of_indicators)                                            \
-  static PyObject* name(PyObject* self, PyObject* unused) {                   \
-    (void)unused;                                                             \
-    return get_array((core_component*)self, cpl_model_##name, of_indicators); \
-  }
-ARRAY(get_states, false)
-ARRAY(get_nominals, false)
-ARRAY(get_derivatives, false)
-ARRAY(get_indicators, true)
-#undef ARRAY
+static PyObject* get_states(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return get_array((core_component*)self, cpl_model_get_states, false);
+}
 
-static PyObject* set_states(PyObject* self, PyObject* values) {
+static PyObject* get_nominals(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return get_array((core_component*)self, cpl_model_get_nominals, false);
+}
+
+static PyObject* get_derivatives(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return get_array((core_component*)self, cpl_model_get_derivatives, false);
+}
+
+static PyObject* get_indicators(PyObject* self, PyObject* unused) {
+  (void)unused;
+  return get_array((core_component*)self, cpl_model_get_indicators, true);
+}
+
+static PyObject* set_states(PyObject* self, PyObject* object) {
   core_component* c = (core_component*)self;
-  PyObject* tuple = PySequence_Tuple(values);
-  if (tuple == NULL || !begin_model(c)) {
-    Py_XDECREF(tuple);
+  core_array x;
+  if (c->model == NULL) {
+    begin_model(c);  // sets the exception
     return NULL;
   }
   const size_t n = (size_t)cpl_component_description(c->component)->n_states;
-  double* x = calloc(n + 1, sizeof *x);
-  cpl_status st = x != NULL ? CPL_OK : CPL_ERR_NOMEM;
-  PyObject* result = core_component_end(c, st);
-  if (result == NULL || (size_t)PyTuple_Size(tuple) != n) {
-    if (result != NULL) PyErr_Format(PyExc_ValueError, "the model has %zu states", n);
-    Py_CLEAR(result);
-  }
-  for (size_t i = 0; i < n && result != NULL; i++)
-    x[i] = PyFloat_AsDouble(PyTuple_GetItem(tuple, (Py_ssize_t)i));
-  Py_CLEAR(result);
-  if (!PyErr_Occurred() && begin_model(c))
-    result = core_component_end(c, cpl_model_set_states(c->model, x));
-  free(x);
-  Py_DECREF(tuple);
+  if (!core_reals_of(object, n, &x)) return NULL;
+  PyObject* result = NULL;
+  if (begin_model(c)) result = core_component_none(c, cpl_model_set_states(c->model, x.values));
+  core_room_free(&x);
   return result;
 }
 

@@ -407,6 +407,21 @@ def test_input(fmus, version, kind):
     assert result["high"][-1] == 1
 
 
+def test_derivatives_of_inputs(fmus):
+    def error(**keywords):
+        result = fmpy.simulate_fmu(
+            fmus["tank", 2], input=RAMP, stop_time=0.9, output_interval=0.1,
+            relative_tolerance=1e-8, **keywords,
+        )
+        return abs(result["x"] - ramp(result["time"]))
+
+    # as in FMPy the first row of the table has no slope: it costs h^2 / 2 times the slope
+    assert error(set_input_derivatives=True).max() == pytest.approx(0.8 * 0.1**2 / 2, rel=0.05)
+    assert error().max() > 0.02
+    with pytest.raises(Exception, match="^Parameter set_input_derivatives is True but the FMU "):
+        fmpy.simulate_fmu(fmus["tank", 3], input=RAMP, set_input_derivatives=True)
+
+
 def test_kinks_of_inputs_between_rows(fmus):
     t = np.array([0, 0.13, 0.31, 0.77, 2.0])
     u = np.array([0, 0.9, 0.1, 0.9, 0.4])
@@ -606,6 +621,10 @@ def test_functions_of_co_simulation(fmus, tmp_path):
     assert fmu.getInteger([refs["high"]]) == [1]
     assert fmu.getString([refs["label"]]) == [b"a tank"]
     assert fmu.getRealStatus(fmi2.fmi2LastSuccessfulTime) == 1.5
+    assert fmu.getStatus(fmi2.fmi2DoStepStatus) == fmi2.fmi2OK
+    assert fmu.getBooleanStatus(fmi2.fmi2Terminated) is False
+    with pytest.raises(fmi2.FMICallException, match="^fmi2CancelStep failed with status 3"):
+        fmu.cancelStep()
     fmu.terminate()
     fmu.freeInstance()
     assert any(c.startswith("fmi2DoStep(") and c.endswith("-> OK") for c in calls)

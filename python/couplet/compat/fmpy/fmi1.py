@@ -111,6 +111,14 @@ class FMU1Slave(_FMU1):
         """Derivatives of outputs with respect to time."""
         return self._output_derivatives(vr, order, "fmi1GetRealOutputDerivatives")
 
+    def cancelStep(self) -> None:
+        """Steps are complete when doStep() returns: there is none to be cancelled."""
+        raise FMICallException("fmi1CancelStep", fmi1Error)
+
+    def getStatus(self, kind: int) -> int:
+        """The status of a step that is pending: there is none."""
+        return fmi1OK
+
     def getRealStatus(self, kind: int) -> float:
         """The time that was reached."""
         return self._time

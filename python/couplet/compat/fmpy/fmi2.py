@@ -211,6 +211,14 @@ class FMU2Slave(_FMU2):
             raise FMICallException("fmi2GetRealStatus", fmi2Error)
         return self._time
 
+    def cancelStep(self) -> None:
+        """Steps are complete when doStep() returns: there is none to be cancelled."""
+        raise FMICallException("fmi2CancelStep", fmi2Error)
+
+    def getStatus(self, kind: int) -> int:
+        """The status of a step that is pending: there is none."""
+        return fmi2OK
+
     def getBooleanStatus(self, kind: int) -> bool:
         """Whether the last step has ended the simulation."""
         if kind != fmi2Terminated:
