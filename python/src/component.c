@@ -373,25 +373,73 @@ static PyObject* set_integer(PyObject* self, PyObject* args) {
   return result;
 }
 
-// Bytes: texts of FMUs are not always UTF-8.
-static PyObject* get_string(PyObject* self, PyObject* object) {
-  core_component* c = (core_component*)self;
-  core_refs refs;
-  core_array a;
-  if (!refs_of(object, &refs) || core_room(&a, refs.n, sizeof(char*)) == NULL) return NULL;
-  const char** texts = a.values;
-  PyObject* list = NULL;
-  if (core_component_begin(c) &&
-      core_component_end(c, cpl_component_get_string(c->component, refs.at, refs.n, texts))) {
-    list = PyList_New((Py_ssize_t)refs.n);
-  }
-  for (size_t i = 0; i < refs.n && list != NULL; i++) {
-    PyObject* text = PyBytes_FromString(texts[i]);
-    if (text != NULL) PyList_SetItem(list, (Py_ssize_t)i, text);
+// What is borrowed from an instance is copied before messages are delivered, since a logger may
+// call the instance.
+
+static PyObject* take_list(cpl_binary* copies, size_t n, bool fine) {
+  PyObject* list = fine ? PyList_New((Py_ssize_t)n) : NULL;
+  for (size_t i = 0; i < n && list != NULL; i++) {
+    PyObject* block =
+        PyBytes_FromStringAndSize((const char*)copies[i].data, (Py_ssize_t)copies[i].size);
+    if (block != NULL) PyList_SetItem(list, (Py_ssize_t)i, block);
     else Py_CLEAR(list);
   }
-  core_room_free(&a);
+  for (size_t i = 0; i < n; i++) free((void*)copies[i].data);
   return list;
+}
+
+// Replaces what is borrowed by copies.
+static cpl_status copy_blocks(cpl_binary* blocks, size_t n) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    void* copy = malloc(blocks[i].size + 1);
+    if (copy == NULL) st = CPL_ERR_NOMEM;
+    else if (blocks[i].size > 0) memcpy(copy, blocks[i].data, blocks[i].size);
+    blocks[i] = (cpl_binary){copy, copy != NULL ? blocks[i].size : 0};
+  }
+  return st;
+}
+
+static cpl_status read_strings(core_component* c, const core_refs* refs, cpl_binary* blocks) {
+  const char** texts = calloc(refs->n + 1, sizeof *texts);
+  if (texts == NULL) return CPL_ERR_NOMEM;
+  cpl_status st = cpl_component_get_string(c->component, refs->at, refs->n, texts);
+  if (st == CPL_OK) {
+    for (size_t i = 0; i < refs->n; i++)
+      blocks[i] = (cpl_binary){(const uint8_t*)texts[i], strlen(texts[i])};
+    st = copy_blocks(blocks, refs->n);
+  }
+  free(texts);
+  return st;
+}
+
+static cpl_status read_binaries(core_component* c, const core_refs* refs, cpl_binary* blocks) {
+  cpl_status st = cpl_component_get_binary(c->component, refs->at, refs->n, blocks);
+  if (st == CPL_OK) return copy_blocks(blocks, refs->n);
+  memset(blocks, 0, refs->n * sizeof *blocks);
+  return st;
+}
+
+static PyObject* get_blocks(PyObject* self, PyObject* object,
+                            cpl_status (*get)(core_component*, const core_refs*, cpl_binary*)) {
+  core_component* c = (core_component*)self;
+  core_refs refs;
+  if (!refs_of(object, &refs)) return NULL;
+  cpl_binary* blocks = calloc(refs.n + 1, sizeof *blocks);
+  if (blocks == NULL) return PyErr_NoMemory();
+  bool fine = core_component_begin(c) && core_component_end(c, get(c, &refs, blocks));
+  PyObject* list = take_list(blocks, refs.n, fine);
+  free(blocks);
+  return list;
+}
+
+// Bytes: texts of FMUs are not always UTF-8.
+static PyObject* get_string(PyObject* self, PyObject* object) {
+  return get_blocks(self, object, read_strings);
+}
+
+static PyObject* get_binary(PyObject* self, PyObject* object) {
+  return get_blocks(self, object, read_binaries);
 }
 
 static PyObject* set_string(PyObject* self, PyObject* args) {
@@ -409,27 +457,6 @@ static PyObject* set_string(PyObject* self, PyObject* args) {
   if (texts != NULL) core_room_free(&a);
   Py_XDECREF(tuple);
   return result;
-}
-
-static PyObject* get_binary(PyObject* self, PyObject* object) {
-  core_component* c = (core_component*)self;
-  core_refs refs;
-  core_array a;
-  if (!refs_of(object, &refs) || core_room(&a, refs.n, sizeof(cpl_binary)) == NULL) return NULL;
-  cpl_binary* blocks = a.values;
-  PyObject* list = NULL;
-  if (core_component_begin(c) &&
-      core_component_end(c, cpl_component_get_binary(c->component, refs.at, refs.n, blocks))) {
-    list = PyList_New((Py_ssize_t)refs.n);
-  }
-  for (size_t i = 0; i < refs.n && list != NULL; i++) {
-    PyObject* block =
-        PyBytes_FromStringAndSize((const char*)blocks[i].data, (Py_ssize_t)blocks[i].size);
-    if (block != NULL) PyList_SetItem(list, (Py_ssize_t)i, block);
-    else Py_CLEAR(list);
-  }
-  core_room_free(&a);
-  return list;
 }
 
 static PyObject* set_binary(PyObject* self, PyObject* args) {
@@ -575,10 +602,14 @@ static PyObject* serialize(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!", state_type, &from) || !check_state(c, (state*)from) ||
       !core_component_begin(c))
     return NULL;
-  if (!core_component_end(
-          c, cpl_component_serialize(c->component, &((state*)from)->child->snapshot, &bytes)))
-    return NULL;
-  return PyBytes_FromStringAndSize((const char*)bytes.data, (Py_ssize_t)bytes.size);
+  cpl_status st = cpl_component_serialize(c->component, &((state*)from)->child->snapshot, &bytes);
+  if (st == CPL_OK) st = copy_blocks(&bytes, 1);
+  else bytes = (cpl_binary){NULL, 0};
+  PyObject* result = NULL;
+  if (core_component_end(c, st))
+    result = PyBytes_FromStringAndSize((const char*)bytes.data, (Py_ssize_t)bytes.size);
+  free((void*)bytes.data);
+  return result;
 }
 
 static PyObject* deserialize(PyObject* self, PyObject* object) {
