@@ -66,7 +66,9 @@ PyObject* core_real_list(const double* values, size_t n) {
 // Called without the interpreter lock, in the thread that called the library.
 static void report_call(core_component* c) {
   PyGILState_STATE state = core_enter();
-  PyObject* done = PyObject_CallFunction(c->on_call, "N", core_str(c->line));
+  core_poll(&c->session);  // messages of the call come first
+  PyObject* done =
+      PyErr_Occurred() ? NULL : PyObject_CallFunction(c->on_call, "N", core_str(c->line));
   Py_XDECREF(done);
   core_leave(&c->session, state);
 }

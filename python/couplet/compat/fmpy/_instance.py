@@ -25,6 +25,8 @@ _RETURNED = re.compile(
     r"\b(fmi[123]?)([A-Z]\w*)(?: at t=\S+)? returned fmi[123]?"
     r"(OK|Warning|Discard|Error|Fatal|Pending)"
 )
+# couplet asks every FMU for these
+_OWN_CALLS = re.compile(r"fmi[123]?Get(Version|TypesPlatform|ModelTypesPlatform)\(")
 _REFUSED = re.compile(r"\b(fmi[123]?)([A-Z]\w*) cannot be called any more")
 
 
@@ -113,7 +115,7 @@ class _FMU:
         if self.component is not None:
             self.component.close()
         self._logger = logger
-        self._early: Optional[list[tuple[int, bytes, bytes]]] = []
+        self._early: Optional[list[Union[str, tuple[int, bytes, bytes]]]] = []
         level = 2 if logging_on or logger is not None else 1
         try:
             self.component = Component(
@@ -138,15 +140,23 @@ class _FMU:
         """Called before the messages of the instantiation are delivered."""
 
     def _deliver_early(self) -> None:
+        """Calls and messages of the instantiation, in their order."""
         early, self._early = self._early, None
-        for message in early or ():
-            self._log(*message)
+        for entry in early or ():
+            if isinstance(entry, tuple):
+                self._log(*entry)
+            elif self.fmiCallLogger is not None:
+                self.fmiCallLogger(entry)
 
     def _on_call(self, line: str) -> None:
         """A line of the call log, without its time and instance."""
         text = line.partition(f" {self.instanceName} ")[2] or line
-        if self.fmiCallLogger is not None:
-            self.fmiCallLogger(re.sub(r"-> fmi[123]?([A-Z])", r"-> \1", text))
+        text = re.sub(r"-> fmi[123]?([A-Z])", r"-> \1", text)
+        if self._early is not None:
+            if not _OWN_CALLS.match(text):
+                self._early.append(text)
+        elif self.fmiCallLogger is not None:
+            self.fmiCallLogger(text)
 
     def _on_message(self, level: int, who: str, text: str) -> None:
         if who != self.instanceName:

@@ -257,7 +257,7 @@ class FMU3Slave(_FMU3):
     def _after_making(self) -> None:
         """couplet uses the event mode of an FMU where it can, also when the caller does not."""
         if not self._event_mode:
-            self._early = None
+            self._early = [entry for entry in self._early or () if isinstance(entry, str)]
         elif not self._c.capabilities()["zero_step"]:
             self._deliver_early()
             raise Exception(self._failed_to_make)
