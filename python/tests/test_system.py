@@ -161,6 +161,20 @@ def test_wrong_systems(mass):
     assert s.connect("m.f", "-m.x").simulate(stop=0.1).time[-1] == 0.1  # the failures changed nothing
 
 
+@pytest.mark.parametrize(
+    "table, text",
+    [
+        (([1.0, 0.0], [1.0, 2.0]), "time goes back"),
+        (([], []), "no rows"),
+        (([0.0, 1.0], [1.0, math.nan]), "not finite"),
+    ],
+)
+def test_tables_that_are_no_inputs(mass, table, text):
+    s = cp.System().add("m", mass).input("push", table).connect("m.f", "push")
+    with pytest.raises(cp.InputError, match=f"push: .*{text}"):
+        s.simulate(stop=1)
+
+
 def test_systems_can_be_pickled(mass):
     s = cp.System("one").add("m", str(mass), start={"x": 2}).connect("m.f", "-m.x")
     copy = pickle.loads(pickle.dumps(s))
@@ -424,18 +438,22 @@ def test_interrupts_in_python_code(python):
         """
 import couplet as cp, os, signal, threading, time
 
+sleeps = threading.Event()
+
 class Slow(cp.Model):
     states = {"x": 1.0}
 
     def derivatives(self, v):
         if v.t > 0.2:
-            time.sleep(5)
+            sleeps.set()
+            time.sleep(60)
         return -v.x
 
 def press():
+    sleeps.wait()
     for _ in range(3):
-        time.sleep(0.7)
         os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.7)
 
 presses = threading.Thread(target=press)
 presses.start()

@@ -52,7 +52,9 @@ static cpl_status open_table(cpli_built* b, size_t i) {
       return cpli_fail_prefix_at(b->base.ctx, st, &in->file.loc, "input %s", in->name.text);
     t->table = t->owned;
   }
-  cpl_status st = find_column(b, in, t->table, &t->column);
+  cpl_status st = CPL_OK;
+  if (t->owned == NULL) st = cpl_table_check(b->base.ctx, t->table, in->name.text);
+  if (st >= 0) st = find_column(b, in, t->table, &t->column);
   return st < 0 ? st : take_unit(b, in, t, &b->input_units[i]);
 }
 
