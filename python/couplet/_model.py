@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Union
 
 if TYPE_CHECKING:
@@ -100,6 +101,20 @@ def _declared(declarations: Any) -> dict[str, Declaration]:
     }
 
 
+class _Places(dict[str, tuple[Any, Any]]):
+    """The array, and the place in it, of each variable."""
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"{name} is none of {', '.join(self)}")
+
+
+def _array_property(name: str) -> Any:
+    def assign(self: Values, value: Any) -> None:
+        getattr(self, name)[:] = value  # the library knows only this array
+
+    return property(attrgetter(name), assign)
+
+
 class Values:
     """The argument of the methods of a model: the time, and arrays in the order of the declarations.
 
@@ -108,12 +123,16 @@ class Values:
 
     #: time [s]
     t: float
-    #: continuous states, inputs, parameters, discrete variables, and, of steppers, outputs
-    x: NDArray[np.float64]
-    u: NDArray[np.float64]
-    p: NDArray[np.float64]
-    w: NDArray[np.float64]
-    y: NDArray[np.float64]
+    #: continuous states, inputs, parameters, discrete variables, and, of steppers, outputs; inputs
+    #: and parameters cannot be changed
+    if TYPE_CHECKING:
+        x: NDArray[np.float64]
+        u: NDArray[np.float64]
+        p: NDArray[np.float64]
+        w: NDArray[np.float64]
+        y: NDArray[np.float64]
+    else:
+        x, u, p, w, y = (_array_property(name) for name in ("_x", "_u", "_p", "_w", "_y"))
     #: in `event`: +1 or -1 for each indicator that changed its sign, else 0
     crossed: NDArray[np.int8]
     #: in `event`: the time that was requested is reached
@@ -129,15 +148,16 @@ class Values:
         import numpy as np
 
         x, u, p, w, y = (np.frombuffer(block, dtype=np.float64) for block in blocks[:5])
-        self.x, self.u, self.p, self.w, self.y = x, u, p, w, y
+        u.flags.writeable = p.flags.writeable = False  # a change would be lost
+        self._x, self._u, self._p, self._w, self._y = x, u, p, w, y
         self.crossed = np.frombuffer(blocks[5], dtype=np.int8)
         self.t = math.nan
         self.time_event = self.again = self.terminate = False
         self.next_time = math.inf
-        self._at: dict[str, tuple[Any, Any]] = {}
+        self._at = _Places()
         for key, array in (("states", x), ("inputs", u), ("parameters", p), ("discrete", w), ("outputs", y)):
             at = 0
-            for name, declaration in lists[key].items():
+            for name, declaration in lists.get(key, {}).items():
                 n = declaration.size
                 self._at.setdefault(name, (array, slice(at, at + n) if n else at))
                 at += n or 1
@@ -249,6 +269,7 @@ class Stepper:
 
 
 _METHODS = ("derivatives", "output_values", "indicators", "initialize", "event")
+_MAXIMUM = 10_000_000
 _NUMBERS = ("start_time", "stop_time", "tolerance", "step_size")
 
 
@@ -278,10 +299,14 @@ def describe(model: Union[Model, Stepper]) -> dict[str, Any]:
             spec["rolls_back"] = True
     else:
         spec["n_indicators"] = int(model.n_indicators)
+        if not 0 <= spec["n_indicators"] <= _MAXIMUM:
+            raise ValueError(f"{type(model).__name__}: n_indicators cannot be {model.n_indicators}")
         for key, method in (("states", "derivatives"), ("outputs", "output_values")):
             if lists[key] and method not in spec:
                 raise TypeError(f"{type(model).__name__} has {key} and no method {method}")
         if spec["n_indicators"] > 0 and "indicators" not in spec:
             raise TypeError(f"{type(model).__name__} has n_indicators and no method indicators")
+    if isinstance(model, Model):
+        del lists["outputs"]  # they are what output_values returns
     spec["values"] = lambda blocks: Values(lists, blocks)
     return spec

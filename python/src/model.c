@@ -478,7 +478,8 @@ static void define(core_model* m) {
 // The arrays of the argument of all methods.
 static bool make_values(core_model* m) {
   const size_t sizes[] = {m->n[STATES] * 8,   m->n[INPUTS] * 8,  m->n[PARAMETERS] * 8,
-                          m->n[DISCRETE] * 8, m->n[OUTPUTS] * 8, (size_t)m->def.n_indicators};
+                          m->n[DISCRETE] * 8, m->def.event == step_inside ? m->n[OUTPUTS] * 8 : 0,
+                          (size_t)m->def.n_indicators};
   PyObject* blocks = PyTuple_New(N_BLOCKS);
   if (blocks == NULL) return false;
   for (int i = 0; i < N_BLOCKS; i++) {

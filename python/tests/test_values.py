@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""The argument of the methods of models in Python: what can be changed, and what cannot."""
+
+import numpy as np
+import pytest
+
+import couplet as cp
+
+
+class Saw(cp.Model):
+    """Falls with slope k from 1, and jumps at 0.25."""
+
+    states = {"x": 1.0}
+    outputs = ["y"]
+    parameters = {"k": 2.0}
+    n_indicators = 1
+
+    def derivatives(self, v):
+        return -v["k"]
+
+    def output_values(self, v):
+        return 2 * v["x"]
+
+    def indicators(self, v):
+        return v["x"] - 0.25
+
+    def event(self, v):
+        if v.crossed[0]:
+            self.jump(v)
+
+
+def test_an_array_that_is_replaced_is_set():
+    class Replaces(Saw):
+        def jump(self, v):
+            v.x = np.array([1.0])
+
+    r = cp.simulate(Replaces(), stop=1)  # events at 0.375 and 0.75
+    assert r.events == pytest.approx([0.375, 0.75], abs=1e-6)
+    assert r["x"][-1] == pytest.approx(0.5, abs=1e-5)
+
+    class Wrong(Saw):
+        def jump(self, v):
+            v.x = [1.0, 2.0]
+
+    with pytest.raises(cp.ModelError, match="broadcast"):
+        cp.simulate(Wrong(), stop=1)
+
+
+@pytest.mark.parametrize("name", ["k", "p"])
+def test_parameters_cannot_be_changed(name):
+    class Changes(Saw):
+        def jump(self, v):
+            if name == "k":
+                v["k"] = 1.0
+            else:
+                v.p = [1.0]
+
+    with pytest.raises(cp.ModelError, match="read-only"):
+        cp.simulate(Changes(), stop=1)
+
+
+def test_outputs_of_a_model_cannot_be_read():
+    class Reads(Saw):
+        def jump(self, v):
+            v["y"]
+
+    with pytest.raises(cp.ModelError, match="y is none of x, k"):
+        cp.simulate(Reads(), stop=1)
+
+
+@pytest.mark.parametrize("count", [-1, 2**31, 2**32 + 1])
+def test_number_of_indicators(count):
+    class Counts(Saw):
+        n_indicators = count
+
+    with pytest.raises(ValueError, match="Counts: n_indicators cannot be"):
+        cp.simulate(Counts())
