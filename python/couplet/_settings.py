@@ -46,10 +46,12 @@ def _flat(values: Iterable[Any]) -> list[Any]:
 def _doubles(values: Any) -> Any:
     import numpy as np
 
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"times and values are vectors, not arrays of shape {array.shape}")
-    return array
+    if array.dtype.kind in "cmM":  # numbers of nanoseconds, say
+        raise TypeError(f"times and values are numbers, times in seconds, not {array.dtype}")
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _split_unit(name: str) -> tuple[str, Optional[str]]:
@@ -60,17 +62,37 @@ def _split_unit(name: str) -> tuple[str, Optional[str]]:
     return name, None
 
 
-def _table(names: list[str], column: Callable[[str], Any]) -> tuple[Any, ...]:
-    time = [name for name in names if name.lower() in ("time", "time [s]")]
+def _is_time(name: Any) -> bool:
+    return str(name).lower() in ("time", "time [s]")
+
+
+def named(name: Any, convert: Callable[[Any], Any], value: Any) -> Any:
+    """Convert a value; a failure names the variable."""
+    try:
+        return convert(value)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from None
+
+
+def _pair(value: Any) -> tuple[Any, Any]:
+    rows = isinstance(value, (tuple, list)) or getattr(value, "ndim", 0) == 2 and hasattr(value, "dtype")
+    if not rows or len(value) != 2:
+        raise TypeError(f"an input is (times, values) or a function of time, not {type(value).__name__}")
+    return _doubles(value[0]), (_doubles(value[1]),)
+
+
+def _table(names: list[Any], column: Callable[[Any], Any]) -> tuple[Any, ...]:
+    time = [name for name in names if _is_time(name)]
     if not time:
         raise ValueError("an input table needs a column time")
     others = [name for name in names if name != time[0]]
-    pairs = [_split_unit(name) for name in others]
+    pairs = [_split_unit(str(name)) for name in others]
     return (
         tuple(name for name, _ in pairs),
         tuple(unit for _, unit in pairs),
-        _doubles(column(time[0])),
-        tuple(_doubles(column(name)) for name in others),
+        named(time[0], _doubles, column(time[0])),
+        tuple(named(name, _doubles, column(name)) for name in others),
     )
 
 
@@ -83,16 +105,15 @@ def _add_input(settings: dict[str, Any], given: Any) -> None:
             if callable(value):
                 inputs.append((name, value))
             else:
-                time, values = value
-                inputs.append((name, (_doubles(time), (_doubles(values),))))
+                inputs.append((name, named(name, _pair, value)))
         settings["inputs"] = tuple(inputs)
     elif getattr(getattr(given, "dtype", None), "names", None):  # a structured array
         settings["table"] = _table(list(given.dtype.names), lambda name: given[name])
     elif hasattr(given, "columns") and hasattr(given, "index"):  # a DataFrame
         frame = given
-        if not any(str(name).lower() == "time" for name in frame.columns):
+        if not any(map(_is_time, frame.columns)):
             frame = frame.reset_index(names="time")
-        settings["table"] = _table([str(n) for n in frame.columns], lambda name: frame[name])
+        settings["table"] = _table(list(frame.columns), lambda name: frame[name])
     else:
         raise TypeError(
             "input is a file, a dict of names and (times, values) or functions, a DataFrame or a "
@@ -131,7 +152,10 @@ def make_settings(model: Model, **given: Any) -> dict[str, Any]:
         del settings["solver"]
         settings["solvers"] = tuple(solver.items())
     if "set" in settings:
-        settings["set"] = tuple((name, text_of(v)) for name, v in settings["set"].items())
+        values = settings["set"]
+        if not isinstance(values, Mapping):
+            raise TypeError(f"set is a dict of names and values, not {type(values).__name__}")
+        settings["set"] = tuple((name, named(name, text_of, v)) for name, v in values.items())
     if "record" in settings:
         record = settings["record"]
         settings["record"] = (record,) if isinstance(record, str) else tuple(record)

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
 from ._model import Model, Stepper, describe
-from ._settings import text_of
+from ._settings import named, text_of
 
 if TYPE_CHECKING:
     from ._linear import Linear
@@ -32,7 +32,7 @@ def _texts(values: Any) -> tuple[str, ...]:
 def _elements(name: str, value: Any, index: str = "") -> list[tuple[str, str]]:
     """The elements of an array have names such as x[2] and x[1,2]."""
     if not isinstance(value, (list, tuple)):
-        return [(f"{name}[{index}]" if index else name, text_of(value))]
+        return [(f"{name}[{index}]" if index else name, named(name, text_of, value))]
     before = index + "," if index else ""
     return [
         pair
@@ -73,6 +73,8 @@ class System:
     """
 
     def __init__(self, name: str = "system") -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a system is a str, not {name!r}")
         self._steps: list[tuple[Any, ...]] = [("name", name)]
         self.name = name
 

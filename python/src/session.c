@@ -27,9 +27,16 @@ static PyObject* errors;  // the module couplet._errors
 //------------------------------------ texts ------------------------------------
 
 const char* core_text(PyObject* object) {
-  if (PyBytes_Check(object)) return PyBytes_AsString(object);
   Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  const char* text = NULL;
+  char* bytes = NULL;
+  if (PyBytes_Check(object)) {
+    if (PyBytes_AsStringAndSize(object, &bytes, &size) == 0) text = bytes;
+  } else if (PyUnicode_Check(object)) {
+    text = PyUnicode_AsUTF8AndSize(object, &size);
+  } else {
+    PyErr_Format(PyExc_TypeError, "a name or text is a str, not %R", object);
+  }
   if (text == NULL || strlen(text) == (size_t)size) return text;
   PyErr_SetString(PyExc_ValueError, "a text contains a null character");
   return NULL;

@@ -125,6 +125,51 @@ def test_save_and_read(tank, tmp_path, command):
     assert couplet.read(tmp_path / "b.csv")["x"].tolist() == r["x"].tolist()
 
 
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ({"u": 1.0}, "u: an input is .times, values. or a function"),
+        ({"u": [0.0, 5.0]}, "u: times and values are vectors"),
+        ({"u": pd.Series([1.0, 2.0])}, "u: an input is .times, values."),
+        ({"u": ([0, 1], [1j, 2])}, "u: times and values are numbers"),
+        (pd.DataFrame({"time": pd.to_timedelta([0, 4], unit="s"), "u": [1, 2]}), "time: .* in seconds"),
+        (pd.DataFrame({"u": [1, 2]}, index=pd.to_datetime(["2021-03-04", "2021-03-05"])), "time: .* in seconds"),
+        (pd.DataFrame({"time": [0, 4], "u": ["a", "b"]}), "u: could not convert"),
+        (pd.DataFrame({"time": [0, 4], 7: [1, 2]}), "there is no input .7"),
+    ],
+)
+def test_inputs_that_are_none(tank, given, text):
+    with pytest.raises((TypeError, ValueError), match=text):
+        couplet.simulate(tank, input=given)
+
+
+def test_the_unit_of_a_column_time(tank):
+    """The column is the time, not the index."""
+    frame = pd.DataFrame({"Time [s]": [0.0, 2.0, 4.0], "u": [0.0, 1.0, 1.0]})
+    plain = frame.rename(columns={"Time [s]": "time"})
+    a, b = (couplet.simulate(tank, input=f, input_ignore_extra=True) for f in (frame, plain))
+    assert a["x"].tolist() == b["x"].tolist()
+
+
+def test_texts_that_are_none(tank):
+    with pytest.raises(TypeError, match="k: .*NoneType"):
+        couplet.simulate(tank, set={"k": None})
+    with pytest.raises(TypeError, match="k: .*NoneType"):
+        couplet.System().add("t", tank, start={"k": None})
+    with pytest.raises(TypeError, match="set is a dict"):
+        couplet.simulate(tank, set=[("k", 1)])
+    for name in (3, None):
+        with pytest.raises(TypeError, match=f"is a str, not {name}"):
+            couplet.simulate(tank, set={name: 1})
+        with pytest.raises(TypeError, match=f"is a str, not {name}"):
+            couplet.simulate(tank, record=[name])
+        with pytest.raises(TypeError, match=f"is a str, not {name}"):
+            couplet.System(name)
+    for path in (f"{tank}\0.yaml", f"{tank}\0".encode()):
+        with pytest.raises(ValueError, match="null"):
+            couplet.simulate(path)
+
+
 def test_pickle(tank, tmp_path):
     r = couplet.simulate(tank, record="*")
     back = pickle.loads(pickle.dumps(r))
