@@ -64,6 +64,12 @@ void core_leave(core_session* s, PyGILState_STATE state);
 /// In a callback of a model, with the lock and an exception, which becomes the cause of the failure
 /// that the library reports. Exceptions such as KeyboardInterrupt are raised as they are.
 void core_keep_cause(core_session* s);
+/// In a function of a system, with an exception: keeps a ModelError that has it as its cause,
+/// cancels the call, and releases the lock. `what` is the function of `variable`.
+void core_fail_function(core_session* s, PyGILState_STATE state, const char* what,
+                        const char* variable, double t);
+/// The class of an exception and what it says, as a str of valid UTF-8. Nullable.
+PyObject* core_exception_text(PyObject* type, PyObject* value);
 /// Sets the exception of the last failure.
 void core_raise_last(const core_session* s, cpl_status st);
 /// In a callback, with the lock: signals and messages are delivered.
@@ -154,6 +160,8 @@ extern PyMethodDef core_verbs[];
 
 //------------------------------------ texts, numbers ------------------------------------
 
+/// A number, which is not complex. false: an exception is set.
+bool core_read_double(PyObject* from, double* to);
 /// The numbers of a sequence or an array, n of them; a number is a sequence of one. `what` is their
 /// name in messages. false: an exception is set.
 bool core_read_doubles(PyObject* from, const char* what, double* to, size_t n);

@@ -75,6 +75,16 @@ static bool show(core_model* m, const cpl_values* v) {
   return set_number(m->values, "t", v->t);
 }
 
+// A number of any type but complex, whose imaginary part would be lost.
+bool core_read_double(PyObject* from, double* to) {
+  if (PyComplex_Check(from)) {
+    PyErr_Format(PyExc_TypeError, "must be real number, not complex: %R", from);
+    return false;
+  }
+  *to = PyFloat_AsDouble(from);
+  return !PyErr_Occurred();
+}
+
 static bool read_sequence(PyObject* from, const char* method, double* to, size_t n) {
   Py_ssize_t count = PySequence_Size(from);
   if (count < 0) return false;
@@ -84,9 +94,9 @@ static bool read_sequence(PyObject* from, const char* method, double* to, size_t
   }
   for (size_t i = 0; i < n; i++) {
     PyObject* item = PySequence_GetItem(from, (Py_ssize_t)i);
-    if (item != NULL) to[i] = PyFloat_AsDouble(item);
+    bool fine = item != NULL && core_read_double(item, &to[i]);
     Py_XDECREF(item);
-    if (PyErr_Occurred()) return false;
+    if (!fine) return false;
   }
   return true;
 }
@@ -98,9 +108,10 @@ bool core_read_doubles(PyObject* from, const char* method, double* to, size_t n)
     PyErr_Format(PyExc_TypeError, "%s: None, where %zu values are needed", method, n);
     return false;
   }
-  if (n == 1 && (PyFloat_Check(from) || PyLong_Check(from))) {
-    to[0] = PyFloat_AsDouble(from);
-    return !PyErr_Occurred();
+  if (n == 1 && !PySequence_Check(from)) return core_read_double(from, to);
+  if (PyBytes_Check(from) || PyByteArray_Check(from)) {
+    PyErr_Format(PyExc_TypeError, "%s: bytes, where %zu values are needed", method, n);
+    return false;
   }
   if (!PyObject_CheckBuffer(from)) return read_sequence(from, method, to, n);
   if (PyObject_GetBuffer(from, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) != 0) {
@@ -112,10 +123,7 @@ bool core_read_doubles(PyObject* from, const char* method, double* to, size_t n)
   if (fits && n > 0) memcpy(to, view.buf, (size_t)view.len);
   PyBuffer_Release(&view);
   if (fits) return true;
-  if (n == 1 && view.ndim == 0) {  // a scalar of numpy
-    to[0] = PyFloat_AsDouble(from);
-    return !PyErr_Occurred();
-  }
+  if (n == 1 && view.ndim == 0) return core_read_double(from, to);  // an array of numpy
   return read_sequence(from, method, to, n);
 }
 
@@ -126,13 +134,9 @@ static int fail(core_model* m, const cpl_values* v) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  PyObject* name = type != NULL ? PyObject_GetAttrString(type, "__name__") : NULL;
-  PyObject* text = name != NULL ? PyUnicode_FromFormat("%U: %S", name, value) : NULL;
-  const char* reason = text != NULL ? core_text(text) : NULL;
-  cpl_model_error(v, "%s", reason != NULL ? reason : "an exception of Python");
-  PyErr_Clear();
-  Py_XDECREF(name);
-  Py_XDECREF(text);
+  PyObject* reason = core_exception_text(type, value);
+  cpl_model_error(v, "%s", reason != NULL ? core_text(reason) : "an exception of Python");
+  Py_XDECREF(reason);
   PyErr_Restore(type, value, trace);
   core_keep_cause(m->session);
   return CPL_MODEL_ERROR;
@@ -477,8 +481,11 @@ static void define(core_model* m) {
 
 // The arrays of the argument of all methods.
 static bool make_values(core_model* m) {
-  const size_t sizes[] = {m->n[STATES] * 8,   m->n[INPUTS] * 8,  m->n[PARAMETERS] * 8,
-                          m->n[DISCRETE] * 8, m->def.event == step_inside ? m->n[OUTPUTS] * 8 : 0,
+  const size_t sizes[] = {m->n[STATES] * 8,
+                          m->n[INPUTS] * 8,
+                          m->n[PARAMETERS] * 8,
+                          m->n[DISCRETE] * 8,
+                          m->def.event == step_inside ? m->n[OUTPUTS] * 8 : 0,
                           (size_t)m->def.n_indicators};
   PyObject* blocks = PyTuple_New(N_BLOCKS);
   if (blocks == NULL) return false;

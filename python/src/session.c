@@ -318,7 +318,10 @@ bool core_end(core_session* s, cpl_status st) {
     s->type = s->value = s->trace = NULL;
     return false;
   }
-  if (!deliver_messages(s)) return false;
+  if (!deliver_messages(s)) {
+    drop_exception(s);
+    return false;
+  }
   if (s->type != NULL && st < 0) return raise_with_cause(s);
   drop_exception(s);  // of a call whose failure was no failure of the whole
   if (st >= 0) return true;
@@ -359,6 +362,53 @@ void core_keep_cause(core_session* s) {
   }
   PyErr_Clear();
   if (!plain) cpl_context_cancel(s->ctx);
+}
+
+PyObject* core_exception_text(PyObject* type, PyObject* value) {
+  PyObject* name = type != NULL ? PyObject_GetAttrString(type, "__name__") : NULL;
+  PyObject* text = name != NULL ? PyUnicode_FromFormat("%U: %S", name, value) : NULL;
+  const bool fine = text != NULL && core_text(text) != NULL;
+  Py_XDECREF(name);
+  PyErr_Clear();
+  if (fine) return text;
+  Py_XDECREF(text);
+  return PyUnicode_FromString("an exception of Python");
+}
+
+void core_fail_function(core_session* s, PyGILState_STATE state, const char* what,
+                        const char* variable, double t) {
+  PyObject *type, *value, *trace;
+  char text[512];
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+    core_leave(s, state);
+    return;
+  }
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value != NULL && trace != NULL) PyException_SetTraceback(value, trace);
+  PyObject* reason = core_exception_text(type, value);
+  snprintf(text, sizeof text, "%s %.150s failed at t=%.12g: %.250s", what, variable, t,
+           reason != NULL ? core_text(reason) : "");
+  const cpl_error e = {.status = CPL_ERR_MODEL,
+                       .text = text,
+                       .message = text,
+                       .file = "",
+                       .component = "",
+                       .variable = variable,
+                       .time = t,
+                       .unknown = "",
+                       .similar = ""};
+  raise_error(&e);
+  Py_XDECREF(reason);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  PyObject *new_type, *new_value, *new_trace;
+  PyErr_Fetch(&new_type, &new_value, &new_trace);
+  PyErr_NormalizeException(&new_type, &new_value, &new_trace);
+  if (new_value != NULL) PyException_SetCause(new_value, value);  // takes the reference
+  else Py_XDECREF(value);
+  PyErr_Restore(new_type, new_value, new_trace);
+  core_leave(s, state);
 }
 
 void core_raise_last(const core_session* s, cpl_status st) {

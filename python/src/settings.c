@@ -266,7 +266,7 @@ static double call_function(const void* user, double t) {
   PyGILState_STATE state = core_enter();
   if (f->session->type == NULL) {
     PyObject* value = PyObject_CallFunction(f->function, "d", t);
-    if (value != NULL) result = PyFloat_AsDouble(value);
+    if (value != NULL) core_read_double(value, &result);
     Py_XDECREF(value);
   }
   core_leave(f->session, state);

@@ -14,7 +14,8 @@
 typedef struct callback {
   struct callback* next;
   core_session* session;
-  PyObject *function, *gradient;  // borrowed from the steps
+  const char* variable;           // that it sets
+  PyObject *function, *gradient;  // borrowed from the steps, as the name
   PyObject* block;                // memory of y
   double* y;
   size_t n;
@@ -93,9 +94,8 @@ static const char** read_texts(PyObject* tuple, size_t* n) {
 
 //------------------------------------ callbacks ------------------------------------
 
-static int failed(callback* c, PyGILState_STATE state) {
-  core_keep_cause(c->session);
-  core_exit(state);
+static int failed(callback* c, PyGILState_STATE state, double t) {
+  core_fail_function(c->session, state, "the coupling function of", c->variable, t);
   return -1;
 }
 
@@ -104,9 +104,9 @@ static int call_value(void* user, double t, const double* y, double* u) {
   if (c->n > 0) memcpy(c->y, y, c->n * sizeof *y);
   PyGILState_STATE state = core_enter();
   PyObject* result = PyObject_CallFunction(c->function, "dO", t, c->array);
-  if (result != NULL) *u = PyFloat_AsDouble(result);
+  if (result != NULL) core_read_double(result, u);
   Py_XDECREF(result);
-  if (PyErr_Occurred()) return failed(c, state);
+  if (PyErr_Occurred()) return failed(c, state, t);
   core_exit(state);
   return 0;
 }
@@ -118,7 +118,7 @@ static int call_gradient(void* user, double t, const double* y, double* du) {
   PyObject* result = PyObject_CallFunction(c->gradient, "dO", t, c->array);
   if (result != NULL) core_read_doubles(result, "the gradient", du, c->n);
   Py_XDECREF(result);
-  if (PyErr_Occurred()) return failed(c, state);
+  if (PyErr_Occurred()) return failed(c, state, t);
   core_exit(state);
   return 0;
 }
@@ -128,17 +128,18 @@ static double call_input(void* user, double t) {
   double value = (double)NAN;
   PyGILState_STATE state = core_enter();
   PyObject* result = PyObject_CallFunction(c->function, "d", t);
-  if (result != NULL) value = PyFloat_AsDouble(result);
+  if (result != NULL) core_read_double(result, &value);
   Py_XDECREF(result);
-  if (PyErr_Occurred()) core_keep_cause(c->session);
-  core_exit(state);
+  if (PyErr_Occurred()) core_fail_function(c->session, state, "the input", c->variable, t);
+  else core_exit(state);
   return value;
 }
 
-static callback* add_callback(core_system* s, PyObject* function) {
+static callback* add_callback(core_system* s, const char* variable, PyObject* function) {
   callback* c = calloc(1, sizeof *c);
   if (c == NULL) return (callback*)(void*)PyErr_NoMemory();
   c->session = s->session;
+  c->variable = variable;
   c->function = function;
   c->next = s->callbacks;
   s->callbacks = c;
@@ -221,7 +222,7 @@ static cpl_status couple(building* b, PyObject* a) {
   const char* target = text(item(a, 1));
   void* y = NULL;
   const char** reads = read_texts(item(a, 3), &def.n_reads);
-  callback* c = reads != NULL ? add_callback(b->system, item(a, 2)) : NULL;
+  callback* c = reads != NULL ? add_callback(b->system, target, item(a, 2)) : NULL;
   if (c != NULL) c->block = core_block(def.n_reads * sizeof(double), &y);
   if (c != NULL && c->block != NULL)
     c->array = PyObject_CallFunctionObjArgs(item(a, 5), c->block, NULL);
@@ -276,7 +277,7 @@ static cpl_status add_input(building* b, PyObject* a) {
   PyObject *function = item(a, 6), *table = item(a, 7);
   if (PyErr_Occurred()) return CPL_ERR_INPUT;
   if (function != Py_None) {
-    def.user = add_callback(b->system, function);
+    def.user = add_callback(b->system, def.name, function);
     def.value = call_input;
   }
   if (table != Py_None) {
@@ -322,6 +323,13 @@ typedef struct member {
   size_t at;
 } member;
 
+static int32_t read_count(const char* key, PyObject* value) {
+  const long number = PyLong_AsLong(value);
+  if (!PyErr_Occurred() && (number < INT32_MIN || number > INT32_MAX))
+    PyErr_Format(PyExc_ValueError, "%s cannot be %ld", key, number);
+  return (int32_t)number;
+}
+
 static cpl_status read_members(PyObject* dict, const member* members, size_t n, void* to) {
   for (size_t i = 0; i < n; i++) {
     PyObject* value = PyDict_GetItemString(dict, members[i].key);
@@ -330,7 +338,7 @@ static cpl_status read_members(PyObject* dict, const member* members, size_t n, 
     if (members[i].kind == 'd') *(double*)at = PyFloat_AsDouble(value);
     else if (members[i].kind == 's') *(const char**)at = text(value);
     else if (members[i].kind == 'b') *(bool*)at = PyObject_IsTrue(value) == 1;
-    else *(int32_t*)at = (int32_t)PyLong_AsLong(value);
+    else *(int32_t*)at = read_count(members[i].key, value);
     if (PyErr_Occurred()) return CPL_ERR_INPUT;
   }
   return CPL_OK;

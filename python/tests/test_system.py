@@ -6,6 +6,8 @@ import gc
 import math
 import pickle
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -159,6 +161,69 @@ def test_wrong_systems(mass):
         cp.simulate(3)
     assert s.models == ("m",)
     assert s.connect("m.f", "-m.x").simulate(stop=0.1).time[-1] == 0.1  # the failures changed nothing
+
+
+def test_functions_that_fail(mass):
+    """A ModelError with the name, the time and the cause, also where the value is not used."""
+
+    def fails(t, y=None):
+        if t > 0.25:
+            raise LookupError("no value")
+        return 1.0
+
+    unused = cp.System().add("m", mass).input("push", fails)
+    used = unused.copy().connect("m.f", "push")
+    coupled = cp.System().add("m", mass).couple("m.f", fails, reads=["m.x"])
+    for s, name in ((unused, "push"), (used, "push"), (coupled, "m.f")):
+        with pytest.raises(cp.ModelError, match=f"{name} failed at t=.*LookupError: no value") as caught:
+            s.simulate(stop=1, record=["*"])
+        assert isinstance(caught.value.__cause__, LookupError)
+        assert caught.value.variable == name and caught.value.time > 0.25
+        assert 0 <= caught.value.result.time[-1] < 1
+
+
+@pytest.mark.parametrize("value", [1j, np.complex128(2), None, "1", b"1", [1.0, 2.0]])
+def test_values_that_are_no_numbers(mass, value):
+    class Wrong(cp.Model):
+        states = {"x": 1.0}
+
+        def derivatives(self, v):
+            return value
+
+    class Pair(cp.Model):
+        states = {"x": 1.0, "z": 1.0}
+
+        def derivatives(self, v):
+            return [1.0, value]
+
+    s = cp.System().add("m", mass)
+    for run in (
+        lambda: cp.simulate(Wrong(), stop=1),
+        lambda: cp.simulate(Pair(), stop=1),
+        lambda: s.copy().couple("m.f", lambda t, y: value, reads=["m.x"]).simulate(stop=1),
+        lambda: s.copy().input("u", lambda t: value).connect("m.f", "u").simulate(stop=1),
+    ):
+        with pytest.raises(cp.ModelError):
+            run()
+    with pytest.raises(TypeError):
+        cp.simulate(mass, stop=1, input={"f": lambda t: value})
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 2), Decimal("0.5"), np.float32(0.5), np.array(0.5), [0.5]])
+def test_numbers_of_other_types(value):
+    class Ramp(cp.Model):
+        states = ["x"]
+
+        def derivatives(self, v):
+            return value
+
+    assert cp.simulate(Ramp(), stop=1)["x"][-1] == pytest.approx(0.5)
+
+
+def test_counts_of_a_master(mass):
+    s = cp.System().add("m", mass, as_="cs")
+    with pytest.raises(ValueError, match="iterations cannot be 4294967297"):
+        s.master(step=0.1, iterations=2**32 + 1).simulate(stop=1)
 
 
 @pytest.mark.parametrize(
