@@ -28,7 +28,7 @@ Snapshot = _core.Snapshot
 
 
 def _buffer(selection: _core.Selection) -> memoryview:
-    return cast(memoryview, selection)  # numpy uses it without a copy
+    return memoryview(cast(Any, selection))  # numpy uses it without a copy, and keeps no run
 
 
 class Reader:

@@ -10,6 +10,7 @@
 typedef struct selection {
   PyObject_HEAD core_run* run;
   core_child* child;
+  PyObject* block;  // the memory of the values; arrays keep it, and not the run
   double* values;
   Py_ssize_t n;
 } selection;
@@ -66,8 +67,9 @@ static PyObject* selection_new(PyTypeObject* type, PyObject* args, PyObject* kwa
     s->child = child;
     core_run_adopt(r, child);
     s->n = (Py_ssize_t)cpl_selection_count(child->selection);
-    s->values = calloc((size_t)s->n + 1, sizeof *s->values);
-    if (s->values == NULL) PyErr_NoMemory();
+    void* memory = NULL;
+    s->block = core_block((size_t)s->n * sizeof *s->values, &memory);
+    s->values = memory;
   } else {
     free(child);
   }
@@ -76,19 +78,25 @@ static PyObject* selection_new(PyTypeObject* type, PyObject* args, PyObject* kwa
   return NULL;
 }
 
+static int selection_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT((PyObject*)((selection*)self)->run);
+  return 0;
+}
+
 static void selection_dealloc(PyObject* self) {
   selection* s = (selection*)self;
   PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   if (s->child != NULL) core_run_release(s->run, s->child);
-  free(s->values);
+  Py_XDECREF(s->block);
   Py_XDECREF((PyObject*)s->run);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
 static int selection_buffer(PyObject* self, Py_buffer* view, int flags) {
-  selection* s = (selection*)self;
-  return PyBuffer_FillInfo(view, self, s->values, s->n * (Py_ssize_t)sizeof(double), 0, flags);
+  return PyObject_GetBuffer(((selection*)self)->block, view, flags);
 }
 
 static PyObject* selection_get(PyObject* self, PyObject* unused) {
@@ -136,6 +144,7 @@ static PyGetSetDef selection_properties[] = {
 static PyType_Slot selection_slots[] = {
     {Py_tp_new, selection_new},
     {Py_tp_dealloc, selection_dealloc},
+    {Py_tp_traverse, selection_traverse},
     {Py_bf_getbuffer, selection_buffer},
     {Py_tp_methods, selection_methods},
     {Py_tp_getset, selection_properties},
@@ -146,7 +155,7 @@ static PyType_Slot selection_slots[] = {
 static PyType_Spec selection_spec = {
     .name = "couplet._core.Selection",
     .basicsize = sizeof(selection),
-    .flags = Py_TPFLAGS_DEFAULT,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = selection_slots,
 };
 
@@ -180,12 +189,19 @@ static PyObject* snapshot_new(PyTypeObject* type, PyObject* args, PyObject* kwar
   return NULL;
 }
 
+static int snapshot_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT((PyObject*)((snapshot*)self)->run);
+  return 0;
+}
+
 static void snapshot_dealloc(PyObject* self) {
   snapshot* s = (snapshot*)self;
   PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
   if (s->child != NULL) core_run_release(s->run, s->child);
   Py_XDECREF((PyObject*)s->run);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -224,6 +240,7 @@ static PyGetSetDef snapshot_properties[] = {
 static PyType_Slot snapshot_slots[] = {
     {Py_tp_new, snapshot_new},
     {Py_tp_dealloc, snapshot_dealloc},
+    {Py_tp_traverse, snapshot_traverse},
     {Py_tp_methods, snapshot_methods},
     {Py_tp_getset, snapshot_properties},
     {Py_tp_doc, "A saved state of a run; made by Run.save()."},
@@ -233,7 +250,7 @@ static PyType_Slot snapshot_slots[] = {
 static PyType_Spec snapshot_spec = {
     .name = "couplet._core.Snapshot",
     .basicsize = sizeof(snapshot),
-    .flags = Py_TPFLAGS_DEFAULT,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = snapshot_slots,
 };
 

@@ -529,6 +529,13 @@ core_model* core_model_create(core_session* session, PyObject* spec) {
   return NULL;
 }
 
+// Models and runs may refer to each other.
+int core_model_traverse(const core_model* m, visitproc visit, void* arg) {
+  Py_VISIT(m->values);
+  Py_VISIT(m->spec);
+  return 0;
+}
+
 void core_model_destroy(core_model* m) {
   if (m == NULL) return;
   cpl_source_destroy(m->inner);
@@ -541,11 +548,4 @@ void core_model_destroy(core_model* m) {
 
 cpl_source* core_model_source(const core_model* m) {
   return m->def.event == step_inside ? (cpl_source*)&m->proxy : m->inner;
-}
-
-// Models and runs may refer to each other.
-int core_model_traverse(const core_model* m, visitproc visit, void* arg) {
-  Py_VISIT(m->spec);
-  Py_VISIT(m->values);
-  return 0;
 }

@@ -14,9 +14,9 @@ typedef struct core_model core_model;
 /// the functions of the model need; they are called once or more here.
 /// Returns: NULL: an exception is set.
 core_model* core_model_create(core_session* session, PyObject* spec);
+int core_model_traverse(const core_model* m, visitproc visit, void* arg);
 void core_model_destroy(core_model* m);  ///< Nullable: m; instances must be gone
 cpl_source* core_model_source(const core_model* m);
-int core_model_traverse(const core_model* m, visitproc visit, void* arg);
 
 /// A system from the steps of couplet.System, with what it borrows.
 typedef struct core_system core_system;

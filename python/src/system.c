@@ -473,12 +473,15 @@ static void free_callbacks(callback* c) {
   }
 }
 
+// What can refer to the run: models and functions.
 int core_system_traverse(const core_system* s, visitproc visit, void* arg) {
-  int st = 0;
+  for (const owned_model* m = s->models; m != NULL; m = m->next) {
+    const int found = core_model_traverse(m->model, visit, arg);
+    if (found != 0) return found;
+  }
+  for (const callback* c = s->callbacks; c != NULL; c = c->next) Py_VISIT(c->array);
   Py_VISIT(s->steps);
-  for (const owned_model* m = s->models; m != NULL && st == 0; m = m->next)
-    st = core_model_traverse(m->model, visit, arg);
-  return st;
+  return 0;
 }
 
 void core_system_destroy(core_system* s) {

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The argument of the methods of models in Python: what can be changed, and what cannot."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -76,3 +79,25 @@ def test_number_of_indicators(count):
 
     with pytest.raises(ValueError, match="Counts: n_indicators cannot be"):
         cp.simulate(Counts())
+
+
+@pytest.mark.parametrize("kind", ["reader", "snapshot", "model", "function"])
+def test_runs_that_refer_to_themselves_are_collected(kind):
+    model = Saw()
+    model.jump = lambda v: None
+    held = []
+    s = cp.System().add("m", model).input("u", lambda t, held=held: 1.0)
+    run = s.open()
+    run.step(0.1)
+    if kind == "reader":
+        run.kept = run.reader(["m.x"])
+    elif kind == "snapshot":
+        run.kept = run.save()
+    elif kind == "model":
+        model.run = run
+    else:
+        held.append(run)
+    gone = weakref.ref(run)
+    del run, model, held, s
+    gc.collect()
+    assert gone() is None
