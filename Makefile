@@ -12,8 +12,8 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
-  repeat coverage format format-check tidy check-style bench images docs clean distclean
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
+  repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage clean distclean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 22
@@ -37,6 +37,9 @@ dev-setup:
 
 docs-setup:
 	@scripts/setup --docs
+
+packages-setup:
+	@scripts/setup --packages
 
 # CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
@@ -126,8 +129,20 @@ images: build  ## make the pictures of the documents anew
 docs: docs-setup  ## the documents and the reference of the headers as a site: build-docs/site
 	@tools/docs.py build-docs
 
+# what wheel and archive are made of: an installed tree, from a build of its own
+packages = build-packages
+stage: packages-setup
+	@$(call configure,$(packages)/build,-DCMAKE_BUILD_TYPE=Release -DCPL_WERROR=ON -DCPL_TESTS=OFF -DCPL_PYTHON=ON \
+	  -DCMAKE_INSTALL_PREFIX=/usr/local -DCMAKE_INSTALL_LIBDIR=lib)
+	@cmake --build $(packages)/build -j $(JOBS)
+	@rm -rf $(packages)/stage && cmake --install $(packages)/build --prefix $(CURDIR)/$(packages)/stage >/dev/null
+
+wheel: stage  ## the package of Python with all it needs, and a test of it: build-packages/couplet-*.whl
+	@tools/wheel.py $(packages)/stage $(packages)
+	@tools/check_wheel.sh $(packages)/couplet-*.whl
+
 clean:  ## remove what was built
-	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage build-docs out
+	rm -rf $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage build-docs build-packages out
 
 distclean: clean  ## remove what was built and what setup put into .deps
 	rm -rf .deps
