@@ -100,7 +100,7 @@ def main(sources, folder):
             if not os.path.exists(command):
                 command = "couplet"
             loaded = run(command, "--version", "--verbose", LD_DEBUG="libs").stderr
-            loaded = {os.path.realpath(file) for file in re.findall(r"calling init: (\S+)", loaded)}
+            loaded = {os.path.realpath(file) for file in re.findall(r"calling init: (.*)", loaded)}
             if wrong := foreign(loaded, folder):
                 fail(f"the command loads libraries of the system: {wrong}")
             if not any("libklu" in file for file in loaded) or not any("libzmq" in file for file in loaded):

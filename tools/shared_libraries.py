@@ -38,7 +38,12 @@ def version():
 
 
 def in_glibc(soname):
-    return re.sub(r"\.so.*", "", soname) in GLIBC
+    return plain_name(soname) in GLIBC
+
+
+def plain_name(soname):
+    """libpgm of libpgm-5.3.so.0"""
+    return re.sub(r"(-[0-9.]+)?\.so.*", "", soname)
 
 
 def needed(file):
@@ -163,9 +168,8 @@ def copy_licences(libraries, folder):
     rows, common = [], set()
     listed = listed_parts()
     for name, path in sorted(libraries.paths.items()):
-        plain = re.sub(r"\.so.*|-[0-9.]+\.so.*", "", name)
-        if plain not in listed:
-            raise PackagingError(f"THIRD-PARTY.md does not list {plain}, which is in the package")
+        if plain_name(name) not in listed:
+            raise PackagingError(f"THIRD-PARTY.md does not list {name}, which is in the package")
         package = package_of(path)
         source, its_version = output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n",
                                      package).splitlines()[0].split()

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a wheel of an installed couplet: the package of Python, the command, and the shared libraries they need.
