@@ -13,7 +13,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
 .PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
-  repeat coverage format format-check tidy check-style bench images docs wheel tarball stage clean distclean
+  repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage check-packages clean distclean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile | expand -t 22
@@ -141,8 +141,14 @@ wheel: stage  ## the package of Python with all it needs, and a test of it: buil
 	@tools/wheel.py $(packages)/stage $(packages)
 	@tools/check_wheel.sh $(packages)/couplet-*.whl
 
+deb: packages-setup  ## Debian packages, checked by lintian: build-packages/*.deb
+	@tools/deb.py $(packages)
+
 tarball: stage  ## an archive that runs from any folder, without root, and a test of it: build-packages/couplet-*.tar.xz
 	@tools/tarball.py $(packages)/stage $(packages)
+
+check-packages: wheel deb tarball  ## as root: the three on a new Debian (in build-packages/root) that has nothing of couplet
+	@tools/check_packages.sh $(packages)
 
 clean:  ## remove what was built
 	rm -rf --one-file-system $(BUILD) build build-asan build-tsan build-clang build-fuzz build-valgrind build-coverage build-docs build-packages out
