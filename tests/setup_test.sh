@@ -40,6 +40,8 @@ setup "chromium" --test
 setup "clang-format-14" --ci
 ! grep -q valgrind out || fail "setup wants valgrind for the checks of .ci/run: $(cat out)"
 setup "valgrind" --dev
+! grep -q lintian out || fail "setup wants what makes packages to develop: $(cat out)"
+setup "patchelf" --packages
 [ ! -e calls ] || fail "apt-get was called without root"
 
 # sudo that would ask for a password: nobody is there to type it

@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import shared_libraries
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 C_LIBRARY = {"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64", "libgcc_s"}
 SYMBOLS = {"SUNDIALS": "CVode", "Duktape": "duk_create_heap"}  # functions that tell that a part is linked
@@ -69,6 +71,11 @@ def check(build):
     for name in set(re.findall(r'"(lib\w+)\.so\.', sources)):
         if name not in C_LIBRARY and by_library.get(name, ("", ""))[1] != "on demand":
             findings.append(f"src loads {name}, which is no part of THIRD-PARTY.md that is loaded on demand")
+
+    bundled = {shared_libraries.plain_name(name) for name in shared_libraries.Libraries([binaries[0]]).paths}
+    said = shared_libraries.listed_parts()
+    findings += [f"wheel and archive contain {name}, which is not in THIRD-PARTY.md" for name in sorted(bundled - said)]
+    findings += [f"THIRD-PARTY.md says that wheel and archive contain {name}; they do not" for name in sorted(said - bundled)]
 
     packages = json.loads((ROOT / "scripts/npm/package.json").read_text())["dependencies"]
     listed = {name.lower(): row["version"] for name, row in rows.items()

@@ -43,7 +43,7 @@ def in_glibc(soname):
 
 def plain_name(soname):
     """libpgm of libpgm-5.3.so.0"""
-    return re.sub(r"(-[0-9.]+)?\.so.*", "", soname)
+    return re.sub(r"(-[0-9]+\.[0-9]+)?\.so.*", "", soname)
 
 
 def needed(file):
