@@ -9,6 +9,7 @@
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(realpath "$1")
+# shellcheck disable=SC1091
 own=$(. /etc/os-release && echo "$VERSION_CODENAME")
 suite=${2:-$own}
 root=$folder/root
@@ -71,7 +72,7 @@ list() { # all files but those in which dpkg, apt and ldconfig keep their state
 remove="dpkg --purge python3-couplet libcouplet-dev libcouplet0.2 couplet"
 
 # once with apt, which brings the dependencies
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046,SC2086
 quietly inside apt-get install -y -qq --no-install-recommends $(for deb in $debs; do echo "/$deb"; done) libklu1 libzmq5 pkg-config
 # shellcheck disable=SC2086
 quietly inside $remove

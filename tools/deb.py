@@ -5,7 +5,8 @@
 
     deb.py FOLDER      the packages become FOLDER/*.deb
 
-DEBFULLNAME and DEBEMAIL name the maintainer; whoever publishes the packages sets them. The packages use the SUNDIALS, Duktape and pages of scripts/setup.
+DEBFULLNAME and DEBEMAIL name the maintainer; whoever publishes the packages sets them. The packages use the
+SUNDIALS, Duktape and pages of scripts/setup.
 """
 import os
 import pathlib
