@@ -101,7 +101,7 @@ static int make_files(void** state) {
 static double at_end(cpl_context* ctx, const char* solver, const char* name) {
   char command[200];
   snprintf(command, sizeof command, "run s.yaml -o out.csv --stats --solver %s", solver);
-  must_do(command);
+  must_do("%s", command);
   cpl_table* t = read_table(ctx, "out.csv");
   double value = column(t, name)[t->n_rows - 1];
   cpl_table_destroy(t);
