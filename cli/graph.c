@@ -240,24 +240,6 @@ static void print_text(FILE* out, const cpl_graph* g) {
 
 //------------------------------------ the verb ------------------------------------
 
-static cpl_status make_component(cpl_source* source, cpl_component** out) {
-  cpl_model* model = NULL;
-  cpl_stepper* stepper = NULL;
-  cpl_status st;
-  bool me = cpl_source_has_model(source);
-  if (me) {
-    st = cpl_source_make_model(source, source->desc->name, &model);
-  } else if (cpl_system_definition(source) != NULL) {
-    cpl_stepper_def def = cpl_default_stepper_def();
-    def.one_master = true;  // which shows all of them
-    st = cpl_system_stepper(source, &def, &stepper);
-  } else {
-    st = cpl_source_make_stepper(source, source->desc->name, &stepper);
-  }
-  if (st >= 0) *out = me ? &model->base : &stepper->base;
-  return st;
-}
-
 static void print_steppers(FILE* out, const graph_args* args, const cpl_stepper* s,
                            const char* path) {
   if (args->dot) graph_print_master_dot(out, s);
@@ -324,7 +306,7 @@ static int run_graph(void* args_, int n, char** operands) {
   if (drawn) st = graph_write_picture(source, operands[0], args->output, args->svg, out);
   else if (modes) graph_print_modes(out, source, form);
   else if (lines) graph_print_lines(out, source, form);
-  if (st >= 0 && !chart) st = make_component(source, &component);
+  if (st >= 0 && !chart) st = cpl_source_make_whole(source, &component);
   bool made = st >= 0 && component != NULL;
   bool coupled = made && strcmp(cpl_component_kind(component), "master") == 0;
   if (coupled) print_steppers(out, args, (cpl_stepper*)component, operands[0]);

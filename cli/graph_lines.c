@@ -10,18 +10,6 @@
 
 bool graph_has_lines(const cpl_source* source) { return cpl_system_line_count(source) > 0; }
 
-static const cpl_description* model_at(const cpl_source* source, size_t i) {
-  return ((const cpli_built*)source)->sources[i]->desc;
-}
-
-static bool is_stepper(const cpl_source* source, size_t i) {
-  return ((const cpli_built*)source)->is_stepper[i];
-}
-
-static const char* kind_of(const cpl_source* source, size_t i) {
-  return is_stepper(source, i) ? "co-simulation" : "model exchange";
-}
-
 //------------------------------------ for people ------------------------------------
 
 static void print_text(FILE* out, const cpl_source* source) {
@@ -31,12 +19,12 @@ static void print_text(FILE* out, const cpl_source* source) {
   fprintf(out, "\n  %zu model%s, %d delay line%s\n\nModels\n", def->n_models,
           def->n_models == 1 ? "" : "s", n, n == 1 ? "" : "s");
   for (size_t i = 0; i < def->n_models; i++) {
-    const cpl_description* d = model_at(source, i);
+    const cpl_description* d = cpli_member_description(source, i);
     fputs("  ", out);
     cli_print_safe(out, def->models[i].name.text);
     fputs("  ", out);
     cli_print_safe(out, d->name);
-    fprintf(out, ", %s, %d state%s\n", kind_of(source, i), d->n_states,
+    fprintf(out, ", %s, %d state%s\n", cpli_member_kind(source, i), d->n_states,
             d->n_states == 1 ? "" : "s");
   }
   fputs("\nDelay lines\n", out);
@@ -79,8 +67,8 @@ static void print_json(FILE* out, const cpl_source* source) {
   for (size_t i = 0; i < def->n_models; i++) {
     cpli_json_object(&json, NULL);
     cpli_json_text(&json, "name", def->models[i].name.text);
-    cpli_json_text(&json, "kind", kind_of(source, i));
-    cpli_json_integer(&json, "states", model_at(source, i)->n_states);
+    cpli_json_text(&json, "kind", cpli_member_kind(source, i));
+    cpli_json_integer(&json, "states", cpli_member_description(source, i)->n_states);
     cpli_json_close(&json, '}');
   }
   cpli_json_close(&json, ']');

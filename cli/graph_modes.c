@@ -14,10 +14,6 @@ bool graph_has_modes(const cpl_source* source) {
   return def != NULL && def->n_modes > 0;
 }
 
-static const cpl_description* mode_of(const cpl_source* source, size_t k) {
-  return ((const cpli_built*)source)->modes->modes[k].source->desc;
-}
-
 static size_t count_ways(const cpl_system_def* def) {
   size_t n = 0;
   for (size_t k = 0; k < def->n_modes; k++) n += def->modes[k].n_leaves;
@@ -47,7 +43,7 @@ static void print_way(FILE* out, const cpli_transition_def* l) {
 static void print_modes(FILE* out, const cpl_source* source, const cpl_system_def* def) {
   for (size_t k = 0; k < def->n_modes; k++) {
     const cpli_mode_def* m = &def->modes[k];
-    const cpl_description* d = mode_of(source, k);
+    const cpl_description* d = cpli_mode_description(source, k);
     fputs("  ", out);
     cpli_print_text(out, m->name.text, 0);
     fprintf(out, ": %zu model%s, %d state%s\n", m->def->n_models, m->def->n_models == 1 ? "" : "s",
@@ -108,7 +104,7 @@ static void print_dot(FILE* out, const cpl_source* source, const cpl_system_def*
       graph_put_escaped(out, m->def->models[i].name.text);
     }
     if (m->def->n_models > 5) fprintf(out, "\\nand %zu more", m->def->n_models - 5);
-    int32_t n = mode_of(source, k)->n_states;
+    int32_t n = cpli_mode_description(source, k)->n_states;
     fprintf(out, "\\n%d state%s\"];\n", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < m->n_leaves; i++) {
       char text[1024];
@@ -156,7 +152,7 @@ static void print_json(FILE* out, const cpl_source* source, const cpl_system_def
     cpli_json_object(&json, NULL);
     cpli_json_text(&json, "name", m->name.text);
     cpli_json_integer(&json, "models", (int64_t)m->def->n_models);
-    cpli_json_integer(&json, "states", mode_of(source, k)->n_states);
+    cpli_json_integer(&json, "states", cpli_mode_description(source, k)->n_states);
     cpli_json_array(&json, "leave");
     for (size_t i = 0; i < m->n_leaves; i++) print_json_way(&json, &m->leaves[i]);
     cpli_json_close(&json, ']');

@@ -71,6 +71,11 @@ CPL_DEFAULTS(stepper_def)  ///< cpl_default_stepper_def()
 CPL_API cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* def,
                                       cpl_stepper** out);
 
+/// Make the component that shows all of a source: its model, or its stepper, with one master for
+/// all steppers of a system. Owned: *out by the caller, who calls cpl_component_destroy(); it is
+/// unchanged after a failure.
+CPL_API cpl_status cpl_source_make_whole(cpl_source* source, cpl_component** out);
+
 //------------------------------------ delay lines ------------------------------------
 
 typedef struct cpl_system_line {

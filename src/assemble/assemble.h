@@ -245,3 +245,16 @@ cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* sign
 void cpli_tlm_hide(cpli_built* b);
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
                               cpl_stepper** out);
+
+//------------------------------------ for pictures and lists ------------------------------------
+
+// Of a built system: its i-th model, and its k-th mode.
+static inline const cpl_description* cpli_member_description(const cpl_source* system, size_t i) {
+  return ((const cpli_built*)system)->sources[i]->desc;
+}
+static inline const char* cpli_member_kind(const cpl_source* system, size_t i) {
+  return ((const cpli_built*)system)->is_stepper[i] ? "co-simulation" : "model exchange";
+}
+static inline const cpl_description* cpli_mode_description(const cpl_source* system, size_t k) {
+  return ((const cpli_built*)system)->modes->modes[k].source->desc;
+}

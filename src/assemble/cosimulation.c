@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "assemble/assemble.h"
+#include "couplet/component.h"
 #include "couplet/solver.h"
 #include "format/source_loc.h"
 #include "solver/independent.h"
@@ -548,5 +549,23 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, 
   if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
   else if (st >= 0) st = couple_members(b, draft, &def, out);
   cpli_members_free(b, draft);
+  return st;
+}
+
+cpl_status cpl_source_make_whole(cpl_source* source, cpl_component** out) {
+  cpl_model* model = NULL;
+  cpl_stepper* stepper = NULL;
+  cpl_status st;
+  bool me = cpl_source_has_model(source);
+  if (me) {
+    st = cpl_source_make_model(source, source->desc->name, &model);
+  } else if (cpl_system_definition(source) != NULL) {
+    cpl_stepper_def def = cpl_default_stepper_def();
+    def.one_master = true;  // which shows all of them
+    st = cpl_system_stepper(source, &def, &stepper);
+  } else {
+    st = cpl_source_make_stepper(source, source->desc->name, &stepper);
+  }
+  if (st >= 0) *out = me ? &model->base : &stepper->base;
   return st;
 }

@@ -13,10 +13,6 @@
 
 //------------------------------------ modes ------------------------------------
 
-static const cpl_description* mode_of(const cpl_source* source, size_t k) {
-  return ((const cpli_built*)source)->modes->modes[k].source->desc;
-}
-
 static void draw_way(cpli_diagram* d, int from, int to, const cpli_transition_def* l) {
   char text[1024];
   cpli_transition_text(l, text, sizeof text);
@@ -31,7 +27,7 @@ static void draw_modes(cpli_diagram* d, const cpl_source* source) {
   int first = -1;
   for (size_t k = 0; k < def->n_modes; k++) {
     const cpli_mode_def* m = &def->modes[k];
-    int32_t n = mode_of(source, k)->n_states;
+    int32_t n = cpli_mode_description(source, k)->n_states;
     char sub[64];
     snprintf(sub, sizeof sub, "%d state%s", n, n == 1 ? "" : "s");
     int node = cpli_diagram_node(d, -1, "mode", m->name.text, sub);
@@ -53,22 +49,14 @@ static void draw_modes(cpli_diagram* d, const cpl_source* source) {
 
 //------------------------------------ delay lines ------------------------------------
 
-static const cpl_description* model_at(const cpl_source* source, size_t i) {
-  return ((const cpli_built*)source)->sources[i]->desc;
-}
-
-static const char* kind_of(const cpl_source* source, size_t i) {
-  return ((const cpli_built*)source)->is_stepper[i] ? "co-simulation" : "model exchange";
-}
-
 static void draw_lines(cpli_diagram* d, const cpl_source* source) {
   const cpl_system_def* def = cpl_system_definition(source);
   int first = -1;
   for (size_t i = 0; i < def->n_models; i++) {
-    const cpl_description* m = model_at(source, i);
+    const cpl_description* m = cpli_member_description(source, i);
     int node = cpli_diagram_node(d, -1, "model", def->models[i].name.text, m->name);
     if (i == 0) first = node;
-    cpli_diagram_about_node(d, node, "%s, %d state%s", kind_of(source, i), m->n_states,
+    cpli_diagram_about_node(d, node, "%s, %d state%s", cpli_member_kind(source, i), m->n_states,
                             m->n_states == 1 ? "" : "s");
   }
   for (int32_t i = 0; i < cpl_system_line_count(source); i++) {
@@ -90,24 +78,6 @@ static void draw_lines(cpli_diagram* d, const cpl_source* source) {
 
 //------------------------------------ any source ------------------------------------
 
-static cpl_status make_component(cpl_source* source, cpl_component** out) {
-  cpl_model* model = NULL;
-  cpl_stepper* stepper = NULL;
-  cpl_status st;
-  const bool me = cpl_source_has_model(source);
-  if (me) {
-    st = cpl_source_make_model(source, source->desc->name, &model);
-  } else if (cpl_system_definition(source) != NULL) {
-    cpl_stepper_def def = cpl_default_stepper_def();
-    def.one_master = true;  // which shows all of them
-    st = cpl_system_stepper(source, &def, &stepper);
-  } else {
-    st = cpl_source_make_stepper(source, source->desc->name, &stepper);
-  }
-  if (st >= 0) *out = me ? &model->base : &stepper->base;
-  return st;
-}
-
 static cpl_status draw(cpli_diagram* d, cpl_source* source) {
   const cpl_system_def* def = cpl_system_definition(source);
   if (def != NULL && def->n_modes > 0) {
@@ -119,7 +89,7 @@ static cpl_status draw(cpli_diagram* d, cpl_source* source) {
     return CPL_OK;
   }
   cpl_component* component = NULL;
-  cpl_status st = make_component(source, &component);
+  cpl_status st = cpl_source_make_whole(source, &component);
   if (st >= 0) st = cpli_diagram_of(d, component);
   cpl_component_destroy(component);
   return st;
