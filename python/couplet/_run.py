@@ -232,7 +232,9 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _make_run(model: Model, settings: dict[str, Any]) -> Run:
+def _make_run(given: dict[str, Any], **more: Any) -> Run:
+    """A run from the arguments of :func:`open` or :func:`simulate`."""
+    settings = make_settings(**given, **more, log_level=log_level())
     run = Run(settings)
     run._model = os.fsdecode(settings["path"])
     return run
@@ -276,37 +278,8 @@ def open(  # noqa: A001 (couplet.open)
     0.5
     >>> run.close()
     """
-    return _make_run(
-        model,
-        make_settings(
-            model,
-            start=start,
-            stop=stop,
-            interval=interval,
-            step=step,
-            solver=solver,
-            rtol=rtol,
-            atol=atol,
-            set=set,
-            record=record,
-            input=input,
-            as_=as_,
-            form=form,
-            linear=linear,
-            loops=loops,
-            projection=projection,
-            one_solver=one_solver,
-            isolate=isolate,
-            call_timeout=call_timeout,
-            call_log=call_log,
-            threads=threads,
-            processes=processes,
-            ignore_extra=input_ignore_extra,
-            progress=progress,
-            saves=True,
-            log_level=log_level(),
-        ),
-    )
+    given = dict(locals())
+    return _make_run(given, saves=True)
 
 
 def simulate(
@@ -374,37 +347,10 @@ def simulate(
     >>> float(r.time[-1])
     2.0
     """
+    given = dict(locals())
     line = make_progress(progress)
-    run = _make_run(
-        model,
-        make_settings(
-            model,
-            start=start,
-            stop=stop,
-            interval=interval,
-            step=step,
-            solver=solver,
-            rtol=rtol,
-            atol=atol,
-            set=set,
-            record=record,
-            input=input,
-            as_=as_,
-            form=form,
-            linear=linear,
-            loops=loops,
-            projection=projection,
-            one_solver=one_solver,
-            isolate=isolate,
-            call_timeout=call_timeout,
-            call_log=call_log,
-            threads=threads,
-            processes=processes,
-            ignore_extra=input_ignore_extra,
-            progress=line if line is not None else progress or None,
-            log_level=log_level(),
-        ),
-    )
+    given["progress"] = line if line is not None else progress or None
+    run = _make_run(given)
     with run:
         if line is not None:
             line.start, line.stop = run.start_time, run.stop_time

@@ -60,7 +60,7 @@ static const member members[] = {
     {"loops", 's', EXPERIMENT(loops)},
     {"input", 's', offsetof(core_settings, input_path)},
     {"table_name", 's', AT(table_name)},
-    {"ignore_extra", 'b', AT(ignore_extra)},
+    {"input_ignore_extra", 'b', AT(ignore_extra)},
     {"one_solver", 'b', AT(one_solver)},
     {"timing", 'b', AT(timing)},
     {"saves", 'b', AT(saves)},
