@@ -30,6 +30,10 @@ struct cpli_xml {
   bool used[MAX_ATTRIBUTES];
   bool foreign[MAX_ATTRIBUTES];  // of another name space
   int n_attributes;
+  cpli_xml_item element;
+  const xmlChar** attributes;  // as libxml2 gives them
+  const xmlChar** declarations;
+  int n_declarations;
   char* text;  // all values, each ended by a zero byte
   size_t text_cap;
 };
@@ -103,9 +107,13 @@ static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attribut
 static void on_begin(void* user, const xmlChar* name, const xmlChar* prefix, const xmlChar* uri,
                      int n_spaces, const xmlChar** spaces, int n, int n_defaulted,
                      const xmlChar** attributes) {
-  (void)prefix, (void)uri, (void)n_spaces, (void)spaces, (void)n_defaulted;
+  (void)n_defaulted;
   cpli_xml* xml = user;
   if (xml->status < 0) return;
+  xml->element = (cpli_xml_item){(const char*)prefix, (const char*)uri, (const char*)name, NULL};
+  xml->attributes = attributes;
+  xml->declarations = spaces;
+  xml->n_declarations = n_spaces;
   cpl_status st = take_attributes(xml, n, attributes);
   if (st >= 0) st = xml->handler->begin(xml->user, xml, (const char*)name);
   if (st < 0) stop(xml, st);
@@ -115,7 +123,7 @@ static void on_end(void* user, const xmlChar* name, const xmlChar* prefix, const
   (void)prefix, (void)uri;
   cpli_xml* xml = user;
   if (xml->status < 0) return;
-  xml->n_attributes = 0;
+  xml->n_attributes = xml->n_declarations = 0;
   cpl_status st = xml->handler->end(xml->user, xml, (const char*)name);
   if (st < 0) stop(xml, st);
 }
@@ -124,6 +132,13 @@ static void on_text(void* user, const xmlChar* text, int len) {
   cpli_xml* xml = user;
   if (xml->status < 0) return;
   cpl_status st = xml->handler->text(xml->user, xml, (const char*)text, (size_t)len);
+  if (st < 0) stop(xml, st);
+}
+
+static void on_comment(void* user, const xmlChar* text) {
+  cpli_xml* xml = user;
+  if (xml->status < 0) return;
+  cpl_status st = xml->handler->comment(xml->user, xml, (const char*)text);
   if (st < 0) stop(xml, st);
 }
 
@@ -151,6 +166,23 @@ const char* cpli_xml_unused_attribute(cpli_xml* xml) {
     return xml->names[i];
   }
   return NULL;
+}
+
+cpli_xml_item cpli_xml_element(const cpli_xml* xml) { return xml->element; }
+
+bool cpli_xml_attribute_at(const cpli_xml* xml, int i, cpli_xml_item* out) {
+  if (i >= xml->n_attributes) return false;
+  const xmlChar** a = xml->attributes + 5 * i;
+  *out = (cpli_xml_item){(const char*)a[1], (const char*)a[2], xml->names[i],
+                         xml->text + xml->values[i]};
+  return true;
+}
+
+bool cpli_xml_declaration_at(const cpli_xml* xml, int i, cpli_xml_item* out) {
+  if (i >= xml->n_declarations) return false;
+  const char** d = (const char**)xml->declarations + 2 * i;
+  *out = (cpli_xml_item){NULL, NULL, d[0], d[1] != NULL ? d[1] : ""};
+  return true;
 }
 
 int32_t cpli_xml_line(const cpli_xml* xml) { return xmlSAX2GetLineNumber(xml->parser); }
@@ -215,7 +247,11 @@ cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text,
   xml.parser->sax->initialized = XML_SAX2_MAGIC;
   xml.parser->sax->startElementNs = on_begin;
   xml.parser->sax->endElementNs = on_end;
-  if (handler->text != NULL) xml.parser->sax->characters = xml.parser->sax->cdataBlock = on_text;
+  if (handler->text != NULL) {
+    xml.parser->sax->characters = xml.parser->sax->cdataBlock = on_text;
+    xml.parser->sax->ignorableWhitespace = on_text;
+  }
+  if (handler->comment != NULL) xml.parser->sax->comment = on_comment;
   xml.parser->sax->internalSubset = on_doctype;
   xml.parser->sax->serror = on_error;
   xml.parser->userData = &xml;
