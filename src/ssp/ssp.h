@@ -45,6 +45,11 @@ typedef struct cpli_ssp_type {
   const char* mime_type;    // BINARY. Nullable
 } cpli_ssp_type;
 
+typedef struct cpli_ssp_dimension {
+  int64_t size;                // when size_connector is NULL; -1: not given
+  const char* size_connector;  // Nullable
+} cpli_ssp_dimension;
+
 typedef enum cpli_ssp_transform_kind {
   CPLI_SSP_IDENTITY,
   CPLI_SSP_LINEAR,
@@ -71,7 +76,8 @@ typedef struct cpli_ssp_parameter {
   const char* name;
   cpli_ssp_type type;
   const char* const* values;  // as written, checked to be of the type; one, unless it is an array
-  size_t n_values;
+  const cpli_ssp_dimension* dimensions;
+  size_t n_values, n_dimensions;
   cpli_source_loc loc;
 } cpli_ssp_parameter;
 
@@ -106,6 +112,8 @@ typedef struct cpli_ssp_binding {
 typedef struct cpli_ssp_entry {
   const char* name;
   cpli_ssp_type type;
+  const cpli_ssp_dimension* dimensions;
+  size_t n_dimensions;
   cpli_source_loc loc;
 } cpli_ssp_entry;
 
@@ -130,11 +138,6 @@ typedef enum cpli_ssp_connector_kind {
   CPLI_SSP_LOCAL,
   CPLI_SSP_UNSPECIFIED,
 } cpli_ssp_connector_kind;
-
-typedef struct cpli_ssp_dimension {
-  int64_t size;                // when size_connector is NULL
-  const char* size_connector;  // Nullable
-} cpli_ssp_dimension;
 
 typedef struct cpli_ssp_connector {
   const char* name;
@@ -173,7 +176,11 @@ typedef enum cpli_ssp_implementation {
 } cpli_ssp_implementation;
 
 // element invariants: 1 names of elements of one system are unique and not empty; 2 names of the
-// connectors of one element are unique; 3 of `fmu` and `inner` a component has at most one.
+// connectors of one element are unique; 3 of `fmu` and `inner` a component has at most one, and
+// none only where it has no source or is of a type that is not known here; 4 no element contains
+// itself, and `total` is at most CPLI_SSP_MAX_ELEMENTS.
+enum { CPLI_SSP_MAX_ELEMENTS = 1000000, CPLI_SSP_MAX_DEPTH = 256 };
+
 typedef struct cpli_ssp_element {
   cpli_ssp_element_kind kind;
   const char* name;
@@ -188,7 +195,10 @@ typedef struct cpli_ssp_element {
   const cpli_ssp_connection* connections;
   const cpli_ssp_dictionary* dictionaries;
   size_t n_elements, n_connections, n_dictionaries;
+  size_t total;  // the number of elements in it, those of inner systems included, and itself
   // COMPONENT
+  const char* type;                      // MIME type; never NULL
+  const char* source;                    // as written. Nullable: no implementation
   const char* fmu;                       // path on disk. Nullable
   const struct cpli_ssp_element* inner;  // the system of a nested .ssd, .ssp or "#id". Nullable
   cpli_ssp_implementation implementation;
@@ -225,10 +235,12 @@ typedef struct cpli_ssp_findings {
 
 /// Read a package (.ssp), a single file (.ssd) or the folder of an unpacked package. "path#name" is
 /// a variant by the name of its root element, "path#Other.ssd" by its file. Packages are unpacked
-/// into a temporary folder, which lives as long as *out.
+/// into a temporary folder, which lives as long as *out. No binary is loaded.
 /// Owned:    *out by the caller, who calls cpli_ssp_close().
 /// Nullable: variant (the name of one; NULL: as in the path, or SystemStructure.ssd), findings
 ///           (NULL: the first error is the failure, and warnings are logged)
+/// Returns:  CPL_ERR_INPUT where there was an error, with the text of the first one, also when all
+///           were reported; *out is then NULL.
 cpl_status cpli_ssp_open(cpl_context* ctx, const char* path, const char* variant,
                          const cpli_ssp_findings* findings, cpli_ssp** out);
 void cpli_ssp_close(cpli_ssp* ssp);  // Nullable: ssp
@@ -239,3 +251,7 @@ bool cpli_is_ssp(const char* path);
 
 /// Read a further parameter set (.ssv) that is bound to the system as a whole, after its own ones.
 cpl_status cpli_ssp_add_parameters(cpli_ssp* ssp, const char* path);
+
+/// Write the package again as an archive (.ssp): all files that were read from their trees, all
+/// others as they are. Of a single .ssd the files that it refers to are added.
+cpl_status cpli_ssp_write(const cpli_ssp* ssp, const char* path);
