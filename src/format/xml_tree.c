@@ -6,14 +6,12 @@
 #include "format/xml_tree.h"
 
 #include "format/markup.h"
-#include "format/source_loc.h"
 #include "format/xml.h"
 
 //------------------------------------ read ------------------------------------
 
 typedef struct builder {
   cpli_xml_tree* tree;
-  const char* where;
   cpli_xml_node* open;  // the element whose children follow; NULL: outside the root
   cpli_xml_node* last;  // the last node outside the root. Nullable
   cpli_text text;       // that was received and belongs to the next text node
@@ -75,19 +73,11 @@ static bool add_item(builder* b, cpli_xml_attr** end, const cpli_xml_item* item)
   return fine;
 }
 
-static cpl_status undeclared(builder* b, const cpli_xml* xml, const cpli_xml_item* item) {
-  return cpli_fail_at(b->tree->ctx, CPL_ERR_INPUT,
-                      &(cpli_source_loc){b->where, cpli_xml_line(xml), 0},
-                      "the prefix of '%s:%s' is not declared; add xmlns:%s=\"...\"", item->prefix,
-                      item->name, item->prefix);
-}
-
 static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
   builder* b = user;
   cpl_status st = end_text(b);
   if (st < 0) return st;
   cpli_xml_item item = cpli_xml_element(xml);
-  if (item.prefix != NULL && item.uri == NULL) return undeclared(b, xml, &item);
   cpli_xml_node* node = add_node(b, cpli_xml_line(xml));
   if (node == NULL) return cpli_nomem(b->tree->ctx);
   if (b->open == NULL) b->tree->root = node;
@@ -96,10 +86,8 @@ static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
   copy_space(b, &item, b->open, &node->prefix, &node->uri, &fine);
   node->name = copy(b, element, &fine);
   cpli_xml_attr** end = &node->attributes;
-  for (int i = 0; fine && cpli_xml_attribute_at(xml, i, &item); i++, end = &(*end)->next) {
-    if (item.prefix != NULL && item.uri == NULL) return undeclared(b, xml, &item);
+  for (int i = 0; fine && cpli_xml_attribute_at(xml, i, &item); i++, end = &(*end)->next)
     fine = add_item(b, end, &item);
-  }
   end = &node->prefixes;
   for (int i = 0; fine && cpli_xml_declaration_at(xml, i, &item); i++, end = &(*end)->next)
     fine = add_item(b, end, &item);
@@ -143,7 +131,7 @@ cpl_status cpli_xml_tree_read(cpl_context* ctx, const char* where, const char* t
   if (tree == NULL) return cpli_nomem(ctx);
   tree->ctx = ctx;
   cpli_arena_init(&tree->arena, ctx);
-  builder b = {.tree = tree, .where = where, .text = {.ctx = ctx}};
+  builder b = {.tree = tree, .text = {.ctx = ctx}};
   cpl_status st = cpli_xml_parse(ctx, where, text, size, &handler, &b);
   cpli_text_free(&b.text);
   if (st < 0) {
@@ -169,7 +157,7 @@ static bool same(const char* a, const char* b) {
 
 const char* cpli_xml_node_attribute(const cpli_xml_node* node, const char* name) {
   for (const cpli_xml_attr* a = node->attributes; a != NULL; a = a->next)
-    if (a->uri == NULL && strcmp(a->name, name) == 0) return a->value;
+    if (a->prefix == NULL && strcmp(a->name, name) == 0) return a->value;
   return NULL;
 }
 
@@ -190,11 +178,19 @@ const cpli_xml_node* cpli_xml_sibling(const cpli_xml_node* node) {
 
 //------------------------------------ compare ------------------------------------
 
+// A prefix that was not declared stands for a name space of its own.
+static bool same_space(const char* prefix_a, const char* uri_a, const char* prefix_b,
+                       const char* uri_b) {
+  return same(uri_a, uri_b) && (uri_a != NULL || same(prefix_a, prefix_b));
+}
+
 static bool same_attributes(const cpli_xml_node* a, const cpli_xml_node* b) {
   size_t n = 0;
   for (const cpli_xml_attr* x = a->attributes; x != NULL; x = x->next, n++) {
     const cpli_xml_attr* y = b->attributes;
-    while (y != NULL && !(same(x->uri, y->uri) && strcmp(x->name, y->name) == 0)) y = y->next;
+    while (y != NULL &&
+           (strcmp(x->name, y->name) != 0 || !same_space(x->prefix, x->uri, y->prefix, y->uri)))
+      y = y->next;
     if (y == NULL || strcmp(x->value, y->value) != 0) return false;
   }
   for (const cpli_xml_attr* y = b->attributes; y != NULL; y = y->next) n--;
@@ -202,8 +198,8 @@ static bool same_attributes(const cpli_xml_node* a, const cpli_xml_node* b) {
 }
 
 static bool same_node(const cpli_xml_node* a, const cpli_xml_node* b) {
-  return same(a->name, b->name) && same(a->uri, b->uri) && same(a->text, b->text) &&
-         a->is_comment == b->is_comment && same_attributes(a, b);
+  return same(a->name, b->name) && same_space(a->prefix, a->uri, b->prefix, b->uri) &&
+         same(a->text, b->text) && a->is_comment == b->is_comment && same_attributes(a, b);
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the parser limits the depth

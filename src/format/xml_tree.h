@@ -3,6 +3,7 @@
 //
 // A whole XML document as a tree, for formats whose unknown parts must survive reading and writing.
 // Elements and attributes have the URI of their name space; prefixes have no meaning but are kept.
+// A prefix without URI was not declared, which is a mistake in the document that is not reported.
 // The limits of format/xml.h hold. Texts keep their blanks; processing instructions are dropped.
 #pragma once
 

@@ -229,6 +229,13 @@ bool cpli_zip_has(const cpli_zip* zip, const char* name) {
   return cpli_names_find(&zip->index, name) >= 0;
 }
 
+int cpli_zip_method(const cpli_zip* zip, size_t i) {
+  zip_stat_t info;
+  zip_stat_init(&info);
+  if (zip_stat_index(zip->archive, i, 0, &info) != 0) return -1;
+  return info.valid & ZIP_STAT_COMP_METHOD ? info.comp_method : -1;
+}
+
 //------------------------------------ read, extract ------------------------------------
 
 static cpl_status read_failed(cpli_zip* zip, size_t i, const char* why) {
@@ -339,4 +346,10 @@ cpl_status cpli_zip_extract(cpli_zip* zip, const char* const* prefixes, size_t n
     if (st < 0) return st;
   }
   return CPL_OK;
+}
+
+cpl_status cpli_zip_extract_entry(cpli_zip* zip, const char* name, const char* folder) {
+  int32_t i = cpli_names_find(&zip->index, name);
+  if (i < 0) return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "no %s inside", name);
+  return extract_entry(zip, (size_t)i, folder);
 }

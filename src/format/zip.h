@@ -25,6 +25,8 @@ void cpli_zip_close(cpli_zip* zip);  // Nullable: zip
 size_t cpli_zip_count(const cpli_zip* zip);
 const char* cpli_zip_name(const cpli_zip* zip, size_t i);  // folders end with '/'
 bool cpli_zip_has(const cpli_zip* zip, const char* name);
+/// The number of the compression method: 0 stored, 8 deflated; -1: unknown.
+int cpli_zip_method(const cpli_zip* zip, size_t i);
 
 /// Read one entry; a zero byte follows the last one.
 /// Owned:    *out by the caller, who calls cpli_free().
@@ -35,3 +37,5 @@ cpl_status cpli_zip_read(cpli_zip* zip, const char* name, size_t max_size, char*
 /// is there already is never overwritten, but links in it would be followed.
 cpl_status cpli_zip_extract(cpli_zip* zip, const char* const* prefixes, size_t n_prefixes,
                             const char* folder);
+/// Extract one entry, which must not have been extracted there before.
+cpl_status cpli_zip_extract_entry(cpli_zip* zip, const char* name, const char* folder);

@@ -23,8 +23,7 @@ typedef struct cpli_ssp_enumeration {
 // One file (.ssd, .ssv, .ssm, .ssb, or one of these inline in another one). Its units and
 // enumerations are known in this file only.
 typedef struct cpli_ssp_file {
-  const char* path;    // for messages: "plant.ssp/resources/motor.ssv"
-  const char* folder;  // on disk, where relative URIs begin, with a final '/'
+  const char* path;  // for messages: "plant.ssp/resources/motor.ssv"
   cpli_xml_tree* tree;
   const cpl_unit* units;
   const cpli_ssp_enumeration* enumerations;
@@ -84,7 +83,7 @@ typedef struct cpli_ssp_parameter {
 typedef struct cpli_ssp_parameter_set {
   const cpli_ssp_file* file;
   const char* name;
-  const cpli_ssp_parameter* parameters;
+  const cpli_ssp_parameter* parameters;  // of two with the same name the last one applies
   size_t n_parameters;
 } cpli_ssp_parameter_set;
 
@@ -178,8 +177,8 @@ typedef enum cpli_ssp_implementation {
 // element invariants: 1 names of elements of one system are unique and not empty; 2 names of the
 // connectors of one element are unique; 3 of `fmu` and `inner` a component has at most one, and
 // none only where it has no source or is of a type that is not known here; 4 no element contains
-// itself, and `total` is at most CPLI_SSP_MAX_ELEMENTS.
-enum { CPLI_SSP_MAX_ELEMENTS = 1000000, CPLI_SSP_MAX_DEPTH = 256 };
+// itself, `total` is at most CPLI_SSP_MAX_ELEMENTS and `levels` at most CPLI_SSP_MAX_LEVELS.
+enum { CPLI_SSP_MAX_ELEMENTS = 1000000, CPLI_SSP_MAX_LEVELS = 256 };
 
 typedef struct cpli_ssp_element {
   cpli_ssp_element_kind kind;
@@ -195,7 +194,8 @@ typedef struct cpli_ssp_element {
   const cpli_ssp_connection* connections;
   const cpli_ssp_dictionary* dictionaries;
   size_t n_elements, n_connections, n_dictionaries;
-  size_t total;  // the number of elements in it, those of inner systems included, and itself
+  size_t total;   // the number of elements in it, those of inner systems included, and itself
+  size_t levels;  // how deep they are nested; 1: there are none
   // COMPONENT
   const char* type;                      // MIME type; never NULL
   const char* source;                    // as written. Nullable: no implementation

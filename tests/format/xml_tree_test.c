@@ -51,8 +51,6 @@ static void refuses_broken_documents(void** state) {
   } cases[] = {
       {"", "file.xml:1: the file is empty"},
       {"<a>\n<b></a>", "file.xml:2: "},
-      {"<a>\n<p:b/></a>", "file.xml:2: the prefix of 'p:b' is not declared; add xmlns:p=\"...\""},
-      {"<a p:x='1'/>", "file.xml:1: the prefix of 'p:x' is not declared"},
       {"<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", "document type declaration"},
       {"<a>&e;</a>", "file.xml:1: "},
       {"<a x='1' x='2'/>", "file.xml:1: "},
@@ -83,6 +81,9 @@ static void comparison_sees_every_difference(void** state) {
       "<a><!--t--></a>",
       "<a><b/></a>",
       "<a><b/><b/></a>",
+      "<p:a/>",
+      "<q:a/>",
+      "<a p:x='1'/>",
       "<a><b/>t</a>",
       "<a>t<b/></a>",
       "<a xmlns:p='u' p:x='1'/>",
