@@ -113,14 +113,8 @@ static cpl_status read_binding(cpli_ssp_reader* r, cpli_ssp_document* doc,
   return st;
 }
 
-cpl_status cpli_ssp_read_bindings(cpli_ssp_reader* r, cpli_ssp_document* doc,
-                                  cpli_ssp_element* element) {
-  const cpli_xml_node* list = cpli_xml_child(element->node, CPLI_SSD, "ParameterBindings");
-  if (list == NULL) return CPL_OK;
-  const size_t n = cpli_ssp_count_children(list, CPLI_SSD, "ParameterBinding");
-  cpli_ssp_binding* bindings = cpli_ssp_array(r, n, sizeof *bindings);
-  if (bindings == NULL) return cpli_nomem(r->ctx);
-  element->bindings = bindings;
+static cpl_status read_list(cpli_ssp_reader* r, cpli_ssp_document* doc, cpli_ssp_element* element,
+                            const cpli_xml_node* list, cpli_ssp_binding* bindings) {
   cpl_status st = CPL_OK;
   const cpli_xml_node* node = cpli_xml_child(list, CPLI_SSD, "ParameterBinding");
   for (; st >= 0 && node != NULL; node = cpli_xml_sibling(node)) {
@@ -129,6 +123,23 @@ cpl_status cpli_ssp_read_bindings(cpli_ssp_reader* r, cpli_ssp_document* doc,
     st = read_binding(r, doc, element, node, b);
     if (b->set != NULL) element->n_bindings++;
   }
+  return st;
+}
+
+// There should be one list, but public packages have several.
+cpl_status cpli_ssp_read_bindings(cpli_ssp_reader* r, cpli_ssp_document* doc,
+                                  cpli_ssp_element* element) {
+  const cpli_xml_node* first = cpli_xml_child(element->node, CPLI_SSD, "ParameterBindings");
+  size_t n = 0;
+  for (const cpli_xml_node* list = first; list != NULL; list = cpli_xml_sibling(list))
+    n += cpli_ssp_count_children(list, CPLI_SSD, "ParameterBinding");
+  if (n == 0) return CPL_OK;
+  cpli_ssp_binding* bindings = cpli_ssp_array(r, n, sizeof *bindings);
+  if (bindings == NULL) return cpli_nomem(r->ctx);
+  element->bindings = bindings;
+  cpl_status st = CPL_OK;
+  for (const cpli_xml_node* list = first; st >= 0 && list != NULL; list = cpli_xml_sibling(list))
+    st = read_list(r, doc, element, list, bindings);
   return st;
 }
 
