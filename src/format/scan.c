@@ -25,12 +25,12 @@ const char* cpli_scan_integer(const char* text, int64_t min, int64_t max, int64_
   bool negative = *text == '-';
   if (*text == '-' || *text == '+') text++;
   if (*text < '0' || *text > '9') return NULL;
-  uint64_t value = 0;
+  int64_t number = 0;
   for (; *text >= '0' && *text <= '9'; text++) {
-    if (value > (UINT64_MAX >> 1) / 10 - 1) return NULL;  // far outside any range we ask for
-    value = 10 * value + (uint64_t)(*text - '0');
+    const int64_t digit = negative ? '0' - *text : *text - '0';
+    if (__builtin_mul_overflow(number, 10, &number)) return NULL;
+    if (__builtin_add_overflow(number, digit, &number)) return NULL;
   }
-  int64_t number = negative ? -(int64_t)value : (int64_t)value;
   if (number < min || number > max) return NULL;
   *out = number;
   return text;

@@ -31,6 +31,10 @@ static void reads_integers_in_range(void** state) {
   CHECK(cpli_parse_integer("+7", 0, 10, &n) && n == 7);
   CHECK(!cpli_parse_integer("4294967296", 0, UINT32_MAX, &n));
   CHECK(!cpli_parse_integer("99999999999999999999999", 0, INT64_MAX, &n));
+  CHECK(cpli_parse_integer("9223372036854775807", 0, INT64_MAX, &n) && n == INT64_MAX);
+  CHECK(!cpli_parse_integer("9223372036854775808", 0, INT64_MAX, &n));
+  CHECK(cpli_parse_integer("-9223372036854775808", INT64_MIN, 0, &n) && n == INT64_MIN);
+  CHECK(!cpli_parse_integer("-9223372036854775809", INT64_MIN, 0, &n));
   CHECK(!cpli_parse_integer("-1", 0, 10, &n));
   CHECK(!cpli_parse_integer("1.0", 0, 10, &n));
   CHECK(!cpli_parse_integer("", 0, 10, &n));
