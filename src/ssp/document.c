@@ -5,6 +5,8 @@
 // collected. Files that are referred to more than once are read once.
 #include "ssp/reader.h"
 
+enum { MAX_FILE = 256 << 20 };  // bytes
+
 static const char* const spaces[] = {[CPLI_SSP_DESCRIPTION] = CPLI_SSD,
                                      [CPLI_SSP_VALUES] = CPLI_SSV,
                                      [CPLI_SSP_MAPPING] = CPLI_SSM,
@@ -24,6 +26,14 @@ void cpli_ssp_document_free(cpl_context* ctx, cpli_ssp_document* doc) {
   cpli_names_free(&doc->warned);
   cpli_names_free(&doc->ids);
   cpli_free(ctx, doc->with_id);
+}
+
+cpli_ssp_document* cpli_ssp_document_find(const struct cpli_ssp_storage* storage,
+                                          const cpli_ssp_package* package, const char* name) {
+  for (cpli_ssp_document* d = storage->documents; d != NULL; d = d->next)
+    if (!d->is_inline && d->root != NULL && d->package == package && strcmp(d->name, name) == 0)
+      return d;
+  return NULL;
 }
 
 //------------------------------------ files ------------------------------------
@@ -87,7 +97,7 @@ static cpl_status declare_all(cpli_ssp_reader* r, const cpli_ssp_document* doc) 
 static cpl_status read_tree(cpli_ssp_reader* r, cpli_ssp_document* doc) {
   char* text = NULL;
   size_t size = 0;
-  cpl_status st = cpli_ssp_package_read(r->ctx, doc->package, doc->name, &text, &size);
+  cpl_status st = cpli_ssp_package_read(r->ctx, doc->package, doc->name, MAX_FILE, &text, &size);
   if (st >= 0) st = cpli_xml_tree_read(r->ctx, doc->file.path, text, size, &doc->file.tree);
   cpli_free(r->ctx, text);
   if (st >= 0) doc->root = doc->file.tree->root;

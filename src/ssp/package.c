@@ -13,7 +13,7 @@
 #include "format/folder.h"
 #include "ssp/reader.h"
 
-enum { MAX_FILE = 256 << 20, MAX_FOLDERS = 64 };  // bytes of an XML file; depth of folders
+enum { MAX_FOLDERS = 64 };  // nested in each other
 
 //------------------------------------ open, close ------------------------------------
 
@@ -97,11 +97,11 @@ bool cpli_ssp_package_has(const cpli_ssp_package* p, const char* name) {
 }
 
 cpl_status cpli_ssp_package_read(cpl_context* ctx, const cpli_ssp_package* p, const char* name,
-                                 char** out, size_t* size) {
-  if (p->zip != NULL) return cpli_zip_read(p->zip, name, MAX_FILE, out, size);
+                                 size_t limit, char** out, size_t* size) {
+  if (p->zip != NULL) return cpli_zip_read(p->zip, name, limit, out, size);
   char* path = path_of(ctx, p, name);
   if (path == NULL) return cpli_nomem(ctx);
-  cpl_status st = cpli_file_read(ctx, path, MAX_FILE, out, size);
+  cpl_status st = cpli_file_read(ctx, path, limit, out, size);
   cpli_free(ctx, path);
   return st;
 }
@@ -120,18 +120,33 @@ static cpl_status make_folder(cpli_ssp_reader* r, cpli_ssp_package* p) {
   return st;
 }
 
-cpl_status cpli_ssp_package_extract(cpli_ssp_reader* r, cpli_ssp_package* p, const char* name,
-                                    const char** out) {
-  *out = NULL;
+static cpl_status extract(cpli_ssp_reader* r, cpli_ssp_package* p, const char* name,
+                          const char** out) {
   cpl_status st = make_folder(r, p);
   if (st < 0) return st;
   char* path = path_of(r->ctx, p, name);
   if (path == NULL) return cpli_nomem(r->ctx);
-  if (p->zip != NULL && access(path, F_OK) != 0)
-    st = cpli_zip_extract_entry(p->zip, name, p->folder);
+  if (p->zip != NULL) st = cpli_zip_extract_entry(p->zip, name, p->folder);
   if (st >= 0) *out = cpli_ssp_text(r, "%s", path);
   cpli_free(r->ctx, path);
   return st >= 0 && *out == NULL ? cpli_nomem(r->ctx) : st;
+}
+
+cpl_status cpli_ssp_package_extract(cpli_ssp_reader* r, cpli_ssp_package* p, const char* name,
+                                    const char** out) {
+  *out = NULL;
+  for (const cpli_ssp_used* u = p->used; u != NULL; u = u->next) {
+    if (strcmp(u->name, name) != 0) continue;
+    *out = u->path;
+    return CPL_OK;
+  }
+  cpl_status st = extract(r, p, name, out);
+  if (st < 0) return st;
+  cpli_ssp_used* used = cpli_ssp_array(r, 1, sizeof *used);
+  if (used == NULL) return cpli_nomem(r->ctx);
+  *used = (cpli_ssp_used){p->used, name, *out};
+  p->used = used;
+  return CPL_OK;
 }
 
 //------------------------------------ lists ------------------------------------

@@ -31,7 +31,13 @@ typedef struct cpli_ssp_package {
   cpli_zip* zip;       // NULL: a folder on disk
   const char* folder;  // of its files on disk, with a final '/'; of an archive NULL until needed
   bool is_open;        // a folder whose files may refer to others outside: that of a single .ssd
+  struct cpli_ssp_used* used;  // files that were given by their path; the first one last
 } cpli_ssp_package;
+
+typedef struct cpli_ssp_used {
+  struct cpli_ssp_used* next;
+  const char *name, *path;
+} cpli_ssp_used;
 
 // One file, or one of these inline in another one.
 typedef struct cpli_ssp_document {
@@ -109,7 +115,7 @@ cpl_status cpli_ssp_package_open(cpli_ssp_reader* r, const char* path, const cha
 void cpli_ssp_package_close(cpl_context* ctx, cpli_ssp_package* package);
 bool cpli_ssp_package_has(const cpli_ssp_package* package, const char* name);
 cpl_status cpli_ssp_package_read(cpl_context* ctx, const cpli_ssp_package* package,
-                                 const char* name, char** out, size_t* size);
+                                 const char* name, size_t limit, char** out, size_t* size);
 /// The path of a file on disk, extracted where necessary.
 cpl_status cpli_ssp_package_extract(cpli_ssp_reader* r, cpli_ssp_package* package, const char* name,
                                     const char** out);
@@ -135,6 +141,9 @@ cpl_status cpli_ssp_resolve(cpli_ssp_reader* r, cpli_ssp_package* package, const
                             const char* uri, const char* what, const cpli_source_loc* loc,
                             cpli_ssp_target* out);
 
+/// A document that was opened before; NULL: none.
+cpli_ssp_document* cpli_ssp_document_find(const struct cpli_ssp_storage* storage,
+                                          const cpli_ssp_package* package, const char* name);
 /// The tree of a file of a package, read once; *out NULL: in error.
 cpl_status cpli_ssp_document_open(cpli_ssp_reader* r, cpli_ssp_package* package, const char* name,
                                   cpli_ssp_kind kind, cpli_ssp_document** out);

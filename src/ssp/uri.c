@@ -103,10 +103,10 @@ static const char* find_path(const cpli_ssp_package* package, char* uri, char** 
   } else if (uri[0] == '/' && uri[1] == '/') {
     return "files can only be read from the package or from disk";
   }
-  if ((*path)[0] == '/' && !package->is_open)
-    return "an absolute path leads outside the package; use one relative to the .ssd";
   if (strchr(*path, '?') != NULL) return "a query ('?') is not possible here (write %3F)";
-  return decode(*path);
+  const char* why = decode(*path);
+  if (why != NULL || (*path)[0] != '/' || package->is_open) return why;
+  return "an absolute path leads outside the package; use one relative to the .ssd";
 }
 
 //------------------------------------ missing files ------------------------------------
