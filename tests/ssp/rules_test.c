@@ -196,7 +196,7 @@ static void attributes_are_checked(void** state) {
       {SSD("<ssd:System name='r'/><ssd:DefaultExperiment startTime='now'/>"),
        "E " AT "DefaultExperiment: startTime=\"now\": expected a number\n"},
       {SSD("<ssd:System name='r'/><ssd:DefaultExperiment stepSize='1'/>"),
-       "E " AT "DefaultExperiment: unknown attribute 'stepSize'\n"},
+       "E " AT "DefaultExperiment: unknown attribute 'stepSize' (did you mean stopTime?)\n"},
       {SSD("<ssd:System name='r'/><ssd:Units><ssc:Unit name='m'><ssc:BaseUnit m='1.5'/></ssc:Unit>"
            "</ssd:Units>"),
        "E " AT "BaseUnit: m=\"1.5\": expected an integer of 32 bits\n"},
