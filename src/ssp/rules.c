@@ -96,6 +96,7 @@ enum {
   MANY = 4,        // of a child: any number of it
   REQUIRED_1 = 8,  // in version 1.0 only
   TOLERATED = 16,  // several are only warned of
+  LISTED = 32,     // of a list, which should not be empty
 };
 
 typedef struct attribute_rule {
@@ -210,11 +211,11 @@ static const element_rule rules[N_RULES] = {
                               END},
                    CHILDREN{ELEMENT_CHILDREN, ANNOTATED(SPACE_SSD), END}},
     [ELEMENTS] = {0, NULL,
-                  CHILDREN{{SPACE_SSD, "Component", COMPONENT, MANY, 1},
+                  CHILDREN{{SPACE_SSD, "Component", COMPONENT, MANY | LISTED, 1},
                            {SPACE_SSD, "SignalDictionaryReference", REFERENCE, MANY, 1},
                            {SPACE_SSD, "System", SYSTEM, MANY, 1},
                            END}},
-    [CONNECTORS] = {0, NULL, CHILDREN{{SPACE_SSD, "Connector", CONNECTOR, MANY, 0}, END}},
+    [CONNECTORS] = {0, NULL, CHILDREN{{SPACE_SSD, "Connector", CONNECTOR, MANY | LISTED, 0}, END}},
     [CONNECTOR] = {HAS_ID,
                    ATTRIBUTES{{"name", CPLI_FORM_TEXT, REQUIRED, NULL},
                               {"kind", CPLI_FORM_CHOICE, REQUIRED,
@@ -245,7 +246,8 @@ static const element_rule rules[N_RULES] = {
                                      END},
                           NULL},
     [SYSTEM_GEOMETRY] = {0, ATTRIBUTES{RECTANGLE, END}, NULL},
-    [CONNECTIONS] = {0, NULL, CHILDREN{{SPACE_SSD, "Connection", CONNECTION, MANY, 0}, END}},
+    [CONNECTIONS] = {0, NULL,
+                     CHILDREN{{SPACE_SSD, "Connection", CONNECTION, MANY | LISTED, 0}, END}},
     [CONNECTION] = {HAS_ID,
                     ATTRIBUTES{{"startElement", CPLI_FORM_TEXT, 0, NULL},
                                {"startConnector", CPLI_FORM_TEXT, REQUIRED, NULL},
@@ -265,10 +267,11 @@ static const element_rule rules[N_RULES] = {
                                  {"pointsY", CPLI_FORM_REAL, REQUIRED | CPLI_FORM_LIST, NULL},
                                  END},
                              NULL},
-    [GRAPHICS] = {0, NULL, CHILDREN{{SPACE_SSD, "Note", NOTE, MANY, 0}, END}},
+    [GRAPHICS] = {0, NULL, CHILDREN{{SPACE_SSD, "Note", NOTE, MANY | LISTED, 0}, END}},
     [NOTE] = {0, ATTRIBUTES{RECTANGLE, {"text", CPLI_FORM_TEXT, REQUIRED, NULL}, END}, NULL},
     [DICTIONARIES] = {0, NULL,
-                      CHILDREN{{SPACE_SSD, "SignalDictionary", DICTIONARY_USE, MANY, 0}, END}},
+                      CHILDREN{{SPACE_SSD, "SignalDictionary", DICTIONARY_USE, MANY | LISTED, 0},
+                               END}},
     [DICTIONARY_USE] = {HAS_ID | ANYTHING,
                         ATTRIBUTES{{"name", CPLI_FORM_TEXT, REQUIRED, NULL},
                                    {"type", CPLI_FORM_TEXT, 0, NULL},
@@ -277,7 +280,8 @@ static const element_rule rules[N_RULES] = {
                         CHILDREN{{SPACE_SSB, "SignalDictionary", SIGNAL_DICTIONARY, 0, 0},
                                  META_CHILDREN,
                                  END}},
-    [BINDINGS] = {0, NULL, CHILDREN{{SPACE_SSD, "ParameterBinding", BINDING, MANY, 0}, END}},
+    [BINDINGS] = {0, NULL,
+                  CHILDREN{{SPACE_SSD, "ParameterBinding", BINDING, MANY | LISTED, 0}, END}},
     [BINDING] = {HAS_ID,
                  ATTRIBUTES{{"type", CPLI_FORM_TEXT, 0, NULL},
                             {"source", CPLI_FORM_TEXT, 0, NULL},
@@ -304,7 +308,7 @@ static const element_rule rules[N_RULES] = {
                                {"stopTime", CPLI_FORM_REAL, 0, NULL},
                                END},
                     CHILDREN{ANNOTATED(SPACE_SSD), END}},
-    [UNITS] = {0, NULL, CHILDREN{{SPACE_SSC, "Unit", UNIT, MANY, 0}, END}},
+    [UNITS] = {0, NULL, CHILDREN{{SPACE_SSC, "Unit", UNIT, MANY | LISTED, 0}, END}},
     [UNIT] = {HAS_ID, ATTRIBUTES{{"name", CPLI_FORM_TEXT, REQUIRED, NULL}, END},
               CHILDREN{{SPACE_SSC, "BaseUnit", BASE_UNIT, REQUIRED, 0}, ANNOTATED(SPACE_SSC), END}},
     [BASE_UNIT] = {0,
@@ -320,7 +324,8 @@ static const element_rule rules[N_RULES] = {
                               {"offset", CPLI_FORM_REAL, 0, NULL},
                               END},
                    NULL},
-    [ENUMERATIONS] = {0, NULL, CHILDREN{{SPACE_SSC, "Enumeration", ENUMERATION, MANY, 0}, END}},
+    [ENUMERATIONS] = {0, NULL,
+                      CHILDREN{{SPACE_SSC, "Enumeration", ENUMERATION, MANY | LISTED, 0}, END}},
     [ENUMERATION] = {HAS_ID, ATTRIBUTES{{"name", CPLI_FORM_TEXT, REQUIRED, NULL}, END},
                      CHILDREN{
                          {SPACE_SSC, "Item", ITEM, REQUIRED | MANY, 0}, ANNOTATED(SPACE_SSC), END}},
@@ -329,7 +334,8 @@ static const element_rule rules[N_RULES] = {
                          {"value", CPLI_FORM_INT64, REQUIRED, NULL},
                          END},
               NULL},
-    [ANNOTATIONS] = {0, NULL, CHILDREN{{SPACE_SSC, "Annotation", ANNOTATION, MANY, 0}, END}},
+    [ANNOTATIONS] = {0, NULL,
+                     CHILDREN{{SPACE_SSC, "Annotation", ANNOTATION, MANY | LISTED, 0}, END}},
     [ANNOTATION] = {ANYTHING, ATTRIBUTES{{"type", CPLI_FORM_TEXT, REQUIRED, NULL}, END}, NULL},
     [META_DATA] = {HAS_ID,
                    ATTRIBUTES{{"kind", CPLI_FORM_CHOICE, REQUIRED, "general|quality"},
@@ -662,10 +668,13 @@ static cpl_status check_children(walk* w, const cpli_xml_node* node, const eleme
   }
   for (int i = 0; st >= 0 && rule->children != NULL && rule->children[i].name != NULL; i++) {
     const child_rule* c = &rule->children[i];
-    if (!(c->flags & REQUIRED) || counts[i] > 0) continue;
+    if (!(c->flags & (REQUIRED | LISTED)) || counts[i] > 0) continue;
     const cpli_source_loc loc = cpli_ssp_loc(w->doc, node);
-    st = cpli_ssp_error(w->r, &loc, "%s: %s%s is missing", title(node, who),
-                        c->group != 0 ? "a type such as " : "", c->name);
+    if (c->flags & LISTED)
+      st = cpli_ssp_warn(w->r, &loc, "%s is empty; it should be left out", title(node, who));
+    else
+      st = cpli_ssp_error(w->r, &loc, "%s: %s%s is missing", title(node, who),
+                          c->group != 0 ? "a type such as " : "", c->name);
   }
   return st;
 }

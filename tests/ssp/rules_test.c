@@ -24,7 +24,7 @@ typedef struct rule_case {
 
 static void check_cases(cpl_context* ctx, const rule_case* cases, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    make_ssp(cases[i].ssd, NULL, NULL);
+    make_ssp(cases[i].ssd, "m.ssv", SSV(""));
     cpli_ssp_close(open_found(ctx, "t.ssp", cases[i].findings));
   }
 }
@@ -67,7 +67,8 @@ static void unknown_names_are_errors(void** state) {
        "E " AT "System 'root': unknown element 'Element' (did you mean Elements?)\n"},
       {SYSTEM("\n<ssd:Connectors><ssd:Conector name='u'/></ssd:Connectors>"),
        "E t.ssp/SystemStructure.ssd:2: Connectors: unknown element 'Conector' (did you mean "
-       "Connector?)\n"},
+       "Connector?)\n"
+       "W t.ssp/SystemStructure.ssd:2: Connectors is empty; it should be left out\n"},
       {SYSTEM(ELEMENTS("<ssd:Component name='a' sorce='m.fmu'/>")),
        "E " AT "Component 'a': unknown attribute 'sorce' (did you mean source?)\n"},
       {SYSTEM(CONNECTORS("<ssd:Connector name='u' kind='input' causality='input'/>")),
@@ -117,9 +118,12 @@ static void numbers_of_children_are_checked(void** state) {
       {SSD(""), "E " AT "SystemStructureDescription 'test': System is missing\n"},
       {SSD("<ssd:System name='a'/><ssd:System name='b'/>"),
        "E " AT "SystemStructureDescription 'test': 'System' is one too many\n"},
-      {SYSTEM("<ssd:Connectors/><ssd:Connectors/>"),
+      {SYSTEM(CONNECTORS(IN("u")) CONNECTORS(IN("v"))),
        "E " AT "System 'root': 'Connectors' is one too many\n"},
-      {SYSTEM("<ssd:ParameterBindings/><ssd:ParameterBindings/>"),
+      {SYSTEM("<ssd:Connectors/><ssd:Elements/>"),
+       "W " AT "Connectors is empty; it should be left out\n"
+       "W " AT "Elements is empty; it should be left out\n"},
+      {SYSTEM(BINDING("source='m.ssv'", "") BINDING("source='m.ssv'", "")),
        "W " AT "System 'root': 'ParameterBindings' is one too many\n"},
       {CONNECTOR("<ssc:Real/><ssc:Integer/>"),
        "E " AT "Connector 'u': 'Integer' is one too many\n"},
@@ -139,7 +143,7 @@ static void numbers_of_children_are_checked(void** state) {
       {SYSTEM(BINDING(
            "", "<ssd:ParameterValues>" SSV("<ssv:Parameter name='p'/>") "</ssd:ParameterValues>")),
        "E " AT "Parameter 'p': a type such as Real is missing\n"},
-      {SYSTEM("<ssd:Elements/><ssd:Connectors/>"),
+      {SYSTEM(ELEMENTS("<ssd:System name='a'/>") CONNECTORS(IN("u"))),
        "W " AT "System 'root': 'Connectors' must be before 'Elements'\n"},
       {CONNECTOR("<ssd:ConnectorGeometry x='1' y='1'/><ssc:Real/>"),
        "W " AT "Connector 'u': 'Real' must be before 'ConnectorGeometry'\n"},
@@ -204,7 +208,7 @@ static void attributes_are_checked(void** state) {
        "E t.ssp/SystemStructure.ssd:2: the id 'i' is there twice, also in line 1\n"},
       {SYSTEM(BINDING("source='a.ssv' sourceBase='FMU'", "")),
        "E " AT "ParameterBinding: sourceBase=\"FMU\": expected SSD or component\n"
-       "E " AT "ParameterBinding of 'root': there is no file t.ssp/a.ssv\n"},
+       "E " AT "ParameterBinding of 'root': there is no file t.ssp/a.ssv (did you mean m.ssv?)\n"},
   };
   check_cases(*state, cases, CPLI_COUNT(cases));
 }
