@@ -62,14 +62,16 @@ static void copy_space(builder* b, const cpli_xml_item* item, const cpli_xml_nod
   *uri = same_uri ? like->uri : copy(b, item->uri, fine);
 }
 
-static bool add_item(builder* b, cpli_xml_attr** end, const cpli_xml_item* item) {
+// Appends to a list, and advances its end.
+static bool add_item(builder* b, cpli_xml_attr*** end, const cpli_xml_item* item) {
   bool fine = true;
   cpli_xml_attr* attr = cpli_arena_alloc(&b->tree->arena, 1, sizeof *attr);
   if (attr == NULL) return false;
   copy_space(b, item, NULL, &attr->prefix, &attr->uri, &fine);
   attr->name = copy(b, item->name, &fine);
   attr->value = copy(b, item->value, &fine);
-  *end = attr;
+  **end = attr;
+  *end = &attr->next;
   return fine;
 }
 
@@ -86,11 +88,11 @@ static cpl_status on_begin(void* user, cpli_xml* xml, const char* element) {
   copy_space(b, &item, b->open, &node->prefix, &node->uri, &fine);
   node->name = copy(b, element, &fine);
   cpli_xml_attr** end = &node->attributes;
-  for (int i = 0; fine && cpli_xml_attribute_at(xml, i, &item); i++, end = &(*end)->next)
-    fine = add_item(b, end, &item);
+  for (int i = 0; fine && cpli_xml_attribute_at(xml, i, &item); i++)
+    fine = add_item(b, &end, &item);
   end = &node->prefixes;
-  for (int i = 0; fine && cpli_xml_declaration_at(xml, i, &item); i++, end = &(*end)->next)
-    fine = add_item(b, end, &item);
+  for (int i = 0; fine && cpli_xml_declaration_at(xml, i, &item); i++)
+    fine = add_item(b, &end, &item);
   b->open = node;
   return fine ? CPL_OK : cpli_nomem(b->tree->ctx);
 }

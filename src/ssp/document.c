@@ -5,7 +5,7 @@
 // collected. Files that are referred to more than once are read once.
 #include "ssp/reader.h"
 
-enum { MAX_FILE = 256 << 20 };  // bytes
+enum { MAX_FILE = 64 << 20 };  // bytes; a tree of many small elements is 30 times as large
 
 static const char* const spaces[] = {[CPLI_SSP_DESCRIPTION] = CPLI_SSD,
                                      [CPLI_SSP_VALUES] = CPLI_SSV,
@@ -101,7 +101,7 @@ static cpl_status read_tree(cpli_ssp_reader* r, cpli_ssp_document* doc) {
   if (st >= 0) st = cpli_xml_tree_read(r->ctx, doc->file.path, text, size, &doc->file.tree);
   cpli_free(r->ctx, text);
   if (st >= 0) doc->root = doc->file.tree->root;
-  return st >= 0 ? declare_all(r, doc) : st;
+  return st;
 }
 
 cpl_status cpli_ssp_document_open(cpli_ssp_reader* r, cpli_ssp_package* package, const char* name,
@@ -159,7 +159,8 @@ cpl_status cpli_ssp_document_read(cpli_ssp_reader* r, cpli_ssp_document* doc) {
   if (doc->is_read) return CPL_OK;
   doc->is_read = true;
   bool fine = true;
-  cpl_status st = doc->is_inline ? CPL_OK : cpli_ssp_check(r, doc, &fine);
+  cpl_status st = doc->is_inline ? CPL_OK : declare_all(r, doc);
+  if (st >= 0 && !doc->is_inline) st = cpli_ssp_check(r, doc, &fine);
   if (st < 0 || !fine) return st;
   st = cpli_ssp_read_units(r, doc, spaces[doc->kind]);
   return st >= 0 ? read_content(r, doc) : st;

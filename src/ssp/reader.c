@@ -5,6 +5,8 @@
 // warnings are logged. Otherwise all are reported, and the first error is kept as the failure.
 #include "ssp/reader.h"
 
+enum { MAX_LOGGED = 20 };  // warnings; a mistake of a tool is often in every element
+
 static cpl_status stop(cpli_ssp_reader* r) {
   if (r->error_text == NULL) return cpl_fail(r->ctx, CPL_ERR_INPUT, "reading was stopped");
   return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &r->error_loc, "%s", r->error_text);
@@ -15,6 +17,12 @@ static cpl_status report(cpli_ssp_reader* r, bool is_error, const cpli_source_lo
   if (r->findings == NULL) {
     if (is_error) return cpli_fail_at(r->ctx, CPL_ERR_INPUT, loc, "%s", text);
     char where[CPLI_LOC_SIZE];
+    if (++r->n_logged > MAX_LOGGED + 1) return CPL_OK;
+    if (r->n_logged > MAX_LOGGED) {
+      cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s: there are more warnings; couplet check shows all",
+              r->ssp->path);
+      return CPL_OK;
+    }
     cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s", cpli_source_loc_text(loc, where), text);
     return CPL_OK;
   }

@@ -87,6 +87,7 @@ typedef struct cpli_ssp_reader {
   const cpli_ssp_findings* findings;  // Nullable
   cpli_ssp_document* innermost;       // the .ssd that is being read. Nullable
   int depth;                          // number of .ssd that are being read
+  int n_logged;                       // warnings
   bool has_error;
   cpli_source_loc error_loc;  // of the first error, where all are reported
   const char* error_text;

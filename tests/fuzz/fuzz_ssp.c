@@ -61,10 +61,12 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   size_t which = 4;
   for (size_t i = 0; i < 3; i++)
     if ((char)data[0] == files[i].first) which = i;
-  for (size_t i = 0; i < 5; i++) {
-    if (i == which) fuzz_file(files[i].name, data + 1, size - 1);
-    else fuzz_file(files[i].name, files[i].text, strlen(files[i].text));
-  }
+  static size_t before = SIZE_MAX;  // which file was replaced by the input before; at first none
+  for (size_t i = 0; i < 5; i++)
+    if (before == SIZE_MAX || i == before)
+      fuzz_file(files[i].name, files[i].text, strlen(files[i].text));
+  fuzz_file(files[which].name, data + 1, size - 1);
+  before = which;
   cpli_ssp* ssp = NULL;
   const cpli_ssp_findings findings = {ignore, NULL};
   fuzz_fine(ctx, cpli_ssp_open(ctx, fuzz_folder, NULL, &findings, &ssp));

@@ -489,6 +489,45 @@ static void reading_stops_on_demand(void** state) {
             "t.ssp/SystemStructure.ssd:1: System 'root': unknown element 'A'");
 }
 
+static void count_warnings(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)who, (void)level;
+  char* last = user;
+  last[0]++;
+  snprintf(last + 1, 200, "%s", text);
+}
+
+static void warnings_are_logged_up_to_a_limit(void** state) {
+  (void)state;
+  static char last[201], text[16384];
+  cpl_context_def def = cpl_default_context_def();
+  def.log = count_warnings;
+  def.user = last;
+  cpl_context* ctx = cpl_context_create(&def);
+  size_t n = (size_t)snprintf(text, sizeof text, "%s",
+                              "<ssd:SystemStructureDescription version='2.0' name='n'" SPACES
+                              "><ssd:System name='r'><ssd:Elements>");
+  for (int i = 0; i < 50; i++)
+    n += (size_t)snprintf(text + n, sizeof text - n, "<ssd:System name='s%d'>text</ssd:System>", i);
+  snprintf(text + n, sizeof text - n,
+           "</ssd:Elements></ssd:System></ssd:SystemStructureDescription>");
+  make_ssp(text, NULL, NULL);
+  cpli_ssp* ssp = NULL;
+  CHECK_OK(ctx, cpli_ssp_open(ctx, "t.ssp", NULL, NULL, &ssp));
+  cpli_ssp_close(ssp);
+  CHECK_INT(last[0], 21);
+  CHECK_STR(last + 1, "t.ssp: there are more warnings; couplet check shows all");
+  cpl_context_destroy(ctx);
+}
+
+// A tree is many times as large as its file.
+static void large_files_are_refused(void** state) {
+  make_folder("large");
+  write_text("large/SystemStructure.ssd", "<x>");
+  CHECK_INT(truncate("large/SystemStructure.ssd", 65 << 20), 0);
+  check_fails(*state, "large", "large/SystemStructure.ssd: is larger than 64 MB");
+  remove("large/SystemStructure.ssd");
+}
+
 static void usual_prefixes_may_be_undeclared(void** state) {
   cpl_context* ctx = *state;
   make_ssp(SYSTEM(BINDING("source='a.ssv'", "")), "a.ssv",
@@ -536,6 +575,8 @@ int main(void) {
       cmocka_unit_test(only_what_is_needed_is_extracted),
       cmocka_unit_test(further_parameters_are_bound_last),
       cmocka_unit_test(reading_stops_on_demand),
+      cmocka_unit_test(warnings_are_logged_up_to_a_limit),
+      cmocka_unit_test(large_files_are_refused),
       cmocka_unit_test(usual_prefixes_may_be_undeclared),
       cmocka_unit_test(survives_every_failed_allocation),
   };
