@@ -23,6 +23,8 @@ static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t li
   struct stat info;
   if (fstat(fd, &info) < 0) return cpli_fail_file(ctx, CPL_ERR_IO, path, "%s", strerror(errno));
   if (S_ISDIR(info.st_mode)) return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is a folder");
+  if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "is larger than %zu MB", limit >> 20);
   // one byte more than the file has, so that its end is seen without growing
   size_t cap = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 1 : 65536;
   for (;;) {
