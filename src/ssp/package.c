@@ -178,30 +178,40 @@ static cpl_status list_archive(const cpli_ssp_package* p, bool root_only, file_l
   return st;
 }
 
+static cpl_status list_folder(const cpli_ssp_package* p, const char* folder, bool root_only,
+                              int depth, file_list* list);
+
+// NOLINTNEXTLINE(misc-no-recursion): the depth is limited
+static cpl_status list_entry(const cpli_ssp_package* p, DIR* dir, const char* folder,
+                             const char* name, bool root_only, int depth, file_list* list) {
+  struct stat info;
+  if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return CPL_OK;
+  if (fstatat(dirfd(dir), name, &info, 0) != 0) return CPL_OK;
+  if (S_ISREG(info.st_mode)) return add_name(list, folder, name);
+  if (!S_ISDIR(info.st_mode) || root_only) return CPL_OK;
+  if (depth == MAX_FOLDERS)
+    return cpli_fail_file(list->ctx, CPL_ERR_INPUT, p->shown, "folders are nested too deeply");
+  char* inner = cpli_printf(list->ctx, "%s%s/", folder, name);
+  if (inner == NULL) return cpli_nomem(list->ctx);
+  cpl_status st = list_folder(p, inner, false, depth + 1, list);
+  cpli_free(list->ctx, inner);
+  return st;
+}
+
 // NOLINTNEXTLINE(misc-no-recursion): the depth is limited
 static cpl_status list_folder(const cpli_ssp_package* p, const char* folder, bool root_only,
                               int depth, file_list* list) {
   char* path = cpli_printf(list->ctx, "%s%s", p->folder, folder);
   if (path == NULL) return cpli_nomem(list->ctx);
   DIR* dir = opendir(path);
-  cpl_status st = CPL_OK;
-  if (dir == NULL) st = cpli_fail_file(list->ctx, CPL_ERR_IO, path, "%s", strerror(errno));
-  for (struct dirent* e; st >= 0 && (e = readdir(dir)) != NULL;) {
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-    struct stat info;
-    if (fstatat(dirfd(dir), e->d_name, &info, 0) != 0) continue;
-    if (S_ISREG(info.st_mode)) st = add_name(list, folder, e->d_name);
-    if (!S_ISDIR(info.st_mode) || root_only) continue;
-    if (depth == MAX_FOLDERS) {
-      st = cpli_fail_file(list->ctx, CPL_ERR_INPUT, path, "folders are nested too deeply");
-      break;
-    }
-    char* inner = cpli_printf(list->ctx, "%s%s/", folder, e->d_name);
-    st = inner != NULL ? list_folder(p, inner, false, depth + 1, list) : cpli_nomem(list->ctx);
-    cpli_free(list->ctx, inner);
-  }
-  if (dir != NULL) closedir(dir);
+  const int cause = errno;
   cpli_free(list->ctx, path);
+  if (dir == NULL)
+    return cpli_fail_file(list->ctx, CPL_ERR_IO, p->shown, "%s: %s", folder, strerror(cause));
+  cpl_status st = CPL_OK;
+  for (struct dirent* e; st >= 0 && (e = readdir(dir)) != NULL;)
+    st = list_entry(p, dir, folder, e->d_name, root_only, depth, list);
+  closedir(dir);
   return st;
 }
 
