@@ -58,8 +58,8 @@ static cpl_status find_or_add(cpli_ssp_reader* r, const char* key, cpli_ssp_docu
   return CPL_OK;
 }
 
-// Some tools do not declare the usual prefixes. They are taken for what they stand for; of all
-// others the content is foreign.
+// Some tools do not declare the usual prefixes. They are taken for what they stand for, and
+// declared in the tree; of all others the content is foreign.
 static cpl_status declare(cpli_ssp_reader* r, const cpli_ssp_document* doc, cpli_xml_node* node) {
   static const struct {
     const char *prefix, *uri;
@@ -75,9 +75,14 @@ static cpl_status declare(cpli_ssp_reader* r, const cpli_ssp_document* doc, cpli
     if (strcmp(node->prefix, usual[i].prefix) == 0) node->uri = usual[i].uri;
   if (up != NULL) return CPL_OK;  // reported there
   const cpli_source_loc loc = cpli_ssp_loc(doc, node);
-  return cpli_ssp_warn(r, &loc, "the prefix '%s' is not declared%s%s%s", node->prefix,
-                       node->uri != NULL ? " (xmlns:" : "", node->uri != NULL ? node->prefix : "",
-                       node->uri != NULL ? ")" : "");
+  if (node->uri == NULL)
+    return cpli_ssp_warn(r, &loc, "the prefix '%s' is not declared", node->prefix);
+  cpli_xml_attr* declared = cpli_arena_alloc(&doc->file.tree->arena, 1, sizeof *declared);
+  if (declared == NULL) return cpli_nomem(r->ctx);
+  *declared = (cpli_xml_attr){.next = node->prefixes, .name = node->prefix, .value = node->uri};
+  node->prefixes = declared;
+  return cpli_ssp_warn(r, &loc, "the prefix '%s' is not declared; add xmlns:%s=\"%s\"",
+                       node->prefix, node->prefix, node->uri);
 }
 
 static cpl_status declare_all(cpli_ssp_reader* r, const cpli_ssp_document* doc) {

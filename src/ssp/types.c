@@ -248,7 +248,11 @@ static cpl_status read_map(cpli_ssp_reader* r, const cpli_ssp_document* doc,
     entries->source = text_of(e, "source");
     entries->target = text_of(e, "target");
     const cpli_source_loc loc = cpli_ssp_loc(doc, e);
-    st = cpli_ssp_unique(r, &names, entries->source, &loc, "the source");
+    const char* key = entries->source;
+    bool value;
+    if (out->kind == CPLI_SSP_BOOLEAN_MAP && cpli_parse_boolean(key, &value))
+      key = value ? "true" : "false";
+    st = cpli_ssp_unique(r, &names, key, &loc, "the source");
   }
   cpli_names_free(&names);
   return st;

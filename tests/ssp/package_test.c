@@ -534,9 +534,19 @@ static void usual_prefixes_may_be_undeclared(void** state) {
            "<ssv:ParameterSet version='1.0' name='s'>\n<ssv:Parameters><ssv:Parameter name='p'>"
            "<ssv:Real value='2'/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>");
   cpli_ssp* ssp =
-      open_found(ctx, "t.ssp", "W t.ssp/a.ssv:1: the prefix 'ssv' is not declared (xmlns:ssv)\n");
+      open_found(ctx, "t.ssp",
+                 "W t.ssp/a.ssv:1: the prefix 'ssv' is not declared; add "
+                 "xmlns:ssv=\"http://ssp-standard.org/SSP1/SystemStructureParameterValues\"\n");
   CHECK_STR(ssp->system->bindings[0].set->parameters[0].values[0], "2");
+  CHECK_OK(ctx, cpli_ssp_write(ssp, "copy.ssp"));
   cpli_ssp_close(ssp);
+  cpli_ssp_close(open_fine(ctx, "copy.ssp"));
+  make_ssp(SYSTEM("<ssd:Annotations><ssc:Annotation type='x'>\n<osp:A/><osp:B/></ssc:Annotation>"
+                  "</ssd:Annotations>"),
+           NULL, NULL);
+  cpli_ssp_close(open_found(ctx, "t.ssp",
+                            "W t.ssp/SystemStructure.ssd:2: the prefix 'osp' is not declared\n"
+                            "W t.ssp/SystemStructure.ssd:2: the prefix 'osp' is not declared\n"));
 }
 
 static void survives_every_failed_allocation(void** state) {

@@ -185,6 +185,9 @@ static void attributes_are_checked(void** state) {
       {TRANSFORM("<ssc:EnumerationMappingTransformation><ssc:MapEntry source='a'/>"
                  "</ssc:EnumerationMappingTransformation>"),
        "E " AT "MapEntry: the attribute 'target' is missing\n"},
+      {TRANSFORM("<ssc:BooleanMappingTransformation><ssc:MapEntry source='true' target='0'/>\n"
+                 "<ssc:MapEntry source='1' target='1'/></ssc:BooleanMappingTransformation>"),
+       "E t.ssp/SystemStructure.ssd:2: the source 'true' is there twice, also in line 1\n"},
       {CONNECTOR("<ssc:Enumeration/>"), "E " AT "Enumeration: the attribute 'name' is missing\n"},
       {CONNECTOR("<ssc:Real/><ssc:Dimension size='-1'/>"),
        "E " AT "Dimension: size=\"-1\": expected an integer that is not negative\n"},
