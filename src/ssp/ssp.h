@@ -236,9 +236,9 @@ typedef struct cpli_ssp_findings {
 /// Read a package (.ssp), a single file (.ssd) or the folder of an unpacked package. "path#name" is
 /// a variant by the name of its root element, "path#Other.ssd" by its file. Packages are unpacked
 /// into a temporary folder, which lives as long as *out. No binary is loaded. Files of a package
-/// refer to files inside it only, a single .ssd to any file on disk. Owned:    *out by the caller,
-/// who calls cpli_ssp_close(). Nullable: variant (the name of one; NULL: as in the path, or
-/// SystemStructure.ssd), findings
+/// refer to files inside it only, a single .ssd to any file on disk.
+/// Owned:    *out by the caller, who calls cpli_ssp_close().
+/// Nullable: variant (the name of one; NULL: as in the path, or SystemStructure.ssd), findings
 ///           (NULL: the first error is the failure, and warnings are logged)
 /// Returns:  CPL_ERR_INPUT where there was an error, with the text of the first one, also when all
 ///           were reported; *out is then NULL.
