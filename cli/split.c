@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The option --per-model: a column goes to the file of the model whose name stands before the first
-// dot.
+// The option --per-model: a column goes to the file of the model that its name begins with.
 #include "split.h"
 
 #include <stdlib.h>
@@ -12,15 +11,9 @@
 
 // The file of a column, "model.variable" or "signal"; *name is what the column is called in it.
 static size_t file_of(const cpl_system_def* system, const char* column, const char** name) {
-  char model[256];
-  const char* dot = strchr(column, '.');
-  *name = column;
-  if (dot == NULL || (size_t)(dot - column) >= sizeof model) return 0;
-  snprintf(model, sizeof model, "%.*s", (int)(dot - column), column);
-  int32_t i = cpli_names_find(&system->model_names, model);
-  if (i < 0) return 0;
-  *name = dot + 1;
-  return (size_t)i + 1;
+  const int32_t i = cpli_split_name(system, column, name);
+  if (i < 0) *name = column;
+  return (size_t)(i + 1);
 }
 
 // "out.csv" -> "out.MODEL.csv"; characters that file names cannot contain become "_".

@@ -31,10 +31,13 @@ typedef struct cpl_open_def {
   const char* call_log;
   const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
   size_t n_starts;
-  bool isolate;              ///< instances run in processes of their own (couplet/isolate.h)
-  double call_timeout;       ///< of isolated instances, per call [s]; 0: no limit
-  void* calls;               ///< FMUs: see cpl_fmu_def. Nullable.
-  const char* calls_prefix;  ///< likewise
+  bool isolate;                   ///< instances run in processes of their own (couplet/isolate.h)
+  double call_timeout;            ///< of isolated instances, per call [s]; 0: no limit
+  void* calls;                    ///< FMUs: see cpl_fmu_def. Nullable.
+  const char* calls_prefix;       ///< likewise
+  const char* variant;            ///< of an SSP package (see cpl_ssp_def). Nullable
+  const char* const* parameters;  ///< likewise
+  size_t n_parameters;
 } cpl_open_def;
 
 CPL_DEFAULTS(open_def)  ///< cpl_default_open_def()
@@ -53,10 +56,27 @@ typedef struct cpl_system_def cpl_system_def;
 CPL_API cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out);
 CPL_API void cpl_system_def_destroy(cpl_system_def* def);  ///< Nullable: def
 
-/// Read a system file, without its nested systems.
+/// Read a system file, without its nested systems, or an SSP package.
 /// Owned:   *out by the caller, who calls cpl_system_def_destroy().
 /// Returns: CPL_ERR_INPUT with file, line and column of what is wrong; *out is then NULL.
 CPL_API cpl_status cpl_system_def_read(cpl_context* ctx, const char* path, cpl_system_def** out);
+
+/// An SSP package (docs/ssp.md). Start from cpl_default_ssp_def(), then change what you need.
+typedef struct cpl_ssp_def {
+  size_t size;          ///< set by cpl_default_ssp_def()
+  const char* path;     ///< .ssp, .ssd or a folder with SystemStructure.ssd; with "#name" a variant
+  const char* variant;  ///< the name of one. Nullable: as in the path, or SystemStructure.ssd
+  const char* const* parameters;  ///< files (.ssv) with values that replace those of the package
+  size_t n_parameters;
+} cpl_ssp_def;
+
+CPL_DEFAULTS(ssp_def)  ///< cpl_default_ssp_def()
+
+/// Read an SSP package; cpl_system_def_read() does the same without variant and parameters.
+/// Owned:   *out by the caller, who calls cpl_system_def_destroy().
+/// Returns: CPL_ERR_INPUT with file and line of what is wrong; *out is then NULL.
+CPL_API cpl_status cpl_system_def_read_ssp(cpl_context* ctx, const cpl_ssp_def* package,
+                                           cpl_system_def** out);
 
 /// Name the system.
 CPL_API cpl_status cpl_system_def_set_name(cpl_system_def* def, const char* name);
@@ -166,6 +186,9 @@ typedef struct cpl_connection_def {
   const char* source;  ///< a name, or an expression over outputs, inputs and parameters
   bool convert;        ///< `convert: true`: types may differ; numbers are rounded
   bool keep_units;     ///< `convert-units: false`: no unit conversion
+  /// target = factor * source + offset, after the conversion of units, where the source is the name
+  /// of a Real; a factor 0 counts as 1
+  double factor, offset;
 } cpl_connection_def;
 
 CPL_DEFAULTS(connection_def)  ///< cpl_default_connection_def()
@@ -270,6 +293,31 @@ typedef struct cpl_member_info {
 
 /// The i-th model of a definition; false: there are no more.
 CPL_API bool cpl_system_def_member(const cpl_system_def* def, size_t i, cpl_member_info* out);
+
+/// What an SSP package contains.
+typedef enum cpl_ssp_item_kind {
+  CPL_SSP_VARIANT,     ///< name, and its file as text
+  CPL_SSP_SYSTEM,      ///< hierarchical name
+  CPL_SSP_COMPONENT,   ///< hierarchical name, and its source as text
+  CPL_SSP_DICTIONARY,  ///< a reference to the signal dictionary that the text names
+  CPL_SSP_CONNECTOR,   ///< of the element before it: name, its kind as text, its unit
+  CPL_SSP_VALUE,       ///< of a variable, as the parameter sets give it: name, value as text, unit
+} cpl_ssp_item_kind;
+
+typedef struct cpl_ssp_item {
+  cpl_ssp_item_kind kind;
+  int32_t depth;  ///< of elements, from 0
+  const char *name, *text;
+  const char* unit;  ///< Nullable
+  const char* file;  ///< where it stands. Nullable
+  int32_t line;
+} cpl_ssp_item;
+
+typedef void cpl_ssp_item_fn(void* user, const cpl_ssp_item* item);
+
+/// Calls `each` for variants, elements with their connectors, and values, in this order; not at all
+/// when the definition was not read from a package. Texts are valid as long as the definition.
+CPL_API void cpl_system_def_list_ssp(const cpl_system_def* def, cpl_ssp_item_fn* each, void* user);
 
 //------------------------------------ modes ------------------------------------
 

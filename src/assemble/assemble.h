@@ -136,6 +136,10 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
 
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
+/// The start value of the first variable that an input or a parameter of the system is connected
+/// to, as that of the input; *out is unchanged when there is none.
+cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind kind, int32_t index,
+                                double* out);
 /// Computes the parameters of the system; they may depend on each other in any order.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Writes start values of members into the description of the aggregate.

@@ -260,6 +260,21 @@ static void mark_unit(const built* b, int32_t model, const cpl_variable* v, cpl_
   if (unit->has_base) s->meaning = unit;
 }
 
+// An output of a connector with a unit of its own, or behind some that scale.
+static cpl_status transform_output(built* b, const cpli_output* o, cpli_ref source, cpl_signal* s,
+                                   cpl_coupling* c) {
+  if (o->transform == NULL) return CPL_OK;
+  const cpli_ref none = {CPLI_REF_NONE, -1, -1};
+  const cpl_unit* unit = o->transform->steps[o->transform->n_steps - 1].unit;
+  if (unit != NULL) {
+    s->unit = unit->name;
+    s->meaning = unit->has_base ? unit : NULL;
+  }
+  cpl_status st = cpli_transform_refs(&b->resolver, &o->source.loc, o->transform, none, source,
+                                      &c->factor, &c->offset);
+  return st;
+}
+
 static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_output* o) {
   cpli_ref ref;
   cpl_signal* s = add_signal(l, o->name.text, CPL_SIGNAL_OUTPUT);
@@ -271,7 +286,7 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
   if (v != NULL) s->description = v->description;
   if (ref.kind == CPLI_REF_INPUT) cpli_inputs_mark(b, (size_t)ref.index, s);
   c->source = cpli_port_of(f, ref);
-  return CPL_OK;
+  return transform_output(b, o, ref, s, c);
 }
 
 // The difference of both sides as a signal.
@@ -369,7 +384,11 @@ static cpl_status fill_lists(built* b, cpli_functions* f, lists* l) {
   const cpl_system_def* d = b->def;
   cpl_status st = allocate_lists(b, f, l);
   for (size_t i = 0; i < d->n_parameters && st >= 0; i++) {
-    add_signal(l, d->parameters[i].name.text, CPL_SIGNAL_PARAMETER)->start = b->parameters[i];
+    cpl_signal* s = add_signal(l, d->parameters[i].name.text, CPL_SIGNAL_PARAMETER);
+    const cpl_unit* unit = d->parameters[i].unit;
+    s->start = b->parameters[i];
+    if (unit != NULL) s->unit = unit->name;
+    if (unit != NULL && unit->has_base) s->meaning = unit;
   }
   for (size_t i = 0; i < d->n_inputs && st >= 0; i++) st = add_input(b, f, l, i);
   for (size_t i = 0; i < b->links.count && st >= 0; i++) st = add_connection(b, f, l, i);

@@ -288,6 +288,26 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
   return st;
 }
 
+// A package says nothing of steps: they follow from the tolerance where all parts can vary them and
+// repeat a step that was too long.
+static void choose_control(const cpli_built* b, const cpl_stepper_def* def, cpl_master_def* m,
+                           const cpl_master_part* parts, int32_t n) {
+  const char *who = NULL, *why = NULL;
+  if (b->def->ssp == NULL || b->def->cosimulation.given || def->step > 0) return;
+  for (int32_t i = 0; i < n && who == NULL; i++) {
+    const cpl_component* c = &parts[i].stepper->base;
+    if (c->can.variable_step && c->can.save_restore) continue;
+    who = c->name;
+    why = c->can.variable_step ? "cannot be rolled back" : "cannot vary its step";
+  }
+  m->tolerance = who == NULL ? def->solver.rtol : 0;
+  if (who != NULL)
+    cpl_log(b->base.ctx, CPL_LOG_WARNING, b->name,
+            "the communication step is fixed at %g s, because the package has none and %s %s; "
+            "compare with a shorter one (--step)",
+            m->step, who, why);
+}
+
 static cpl_status make_master(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
                               const layout* l, cpli_shared_desc* merged, cpl_master_part* parts,
                               cpl_master_bond* bonds, cpl_stepper** out) {
@@ -305,6 +325,7 @@ static cpl_status make_master(cpli_built* b, cpli_members* d, const cpl_stepper_
     for (int32_t i = 0; i < made; i++) parts[i].stepper->base.ops->destroy(&parts[i].stepper->base);
     return st;
   }
+  choose_control(b, def, &m, parts, l->n);
   m.name = def->name != NULL ? def->name : b->name;
   m.parts = parts;
   m.n_parts = l->n;

@@ -86,7 +86,9 @@ cpl_status cpli_inputs_prepare(cpli_built* b) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
     const cpli_input* in = &b->def->inputs[i];
-    b->input_units[i] = (cpl_unit){.name = in->unit.text, .factor = 1, .display_of = -1};
+    b->input_units[i] = in->meaning != NULL
+                            ? *in->meaning
+                            : (cpl_unit){.name = in->unit.text, .factor = 1, .display_of = -1};
     if (in->kind == CPLI_INPUT_FILE || in->kind == CPLI_INPUT_TABLE) st = open_table(b, i);
   }
   return st;
@@ -137,9 +139,11 @@ cpl_status cpli_inputs_infer_units(cpli_built* b) {
     const cpli_input* in = &b->def->inputs[k];
     const cpl_description* d = b->sources[link->model]->desc;
     const cpl_variable* v = &d->vars[link->var];
-    bool open = in->kind == CPLI_INPUT_FREE && in->unit.text == NULL && !in_doubt[k];
+    bool open =
+        in->kind == CPLI_INPUT_FREE && in->unit.text == NULL && in->meaning == NULL && !in_doubt[k];
     if (!open || v->type != CPL_REAL || v->unit < 0) continue;
-    if (b->def->connections[link->connection].keep_units) continue;
+    const cpli_connection* c = &b->def->connections[link->connection];
+    if (c->keep_units || (c->transform != NULL && c->transform->unit != NULL)) continue;
     const cpl_unit* unit = &d->units[v->unit];
     cpl_unit* own = &b->input_units[k];
     if (own->name == NULL) {
@@ -191,7 +195,7 @@ cpl_status cpli_constant_in_unit(cpli_built* b, cpli_functions* f, const cpli_lo
 
 cpl_status cpli_input_start(cpli_built* b, cpli_functions* f, size_t i, double* out) {
   const cpli_input* in = &b->def->inputs[i];
-  if (in->start.text == NULL) return CPL_OK;
+  if (in->start.text == NULL) return cpli_start_of_target(b, f, CPLI_REF_INPUT, (int32_t)i, out);
   char what[256];
   snprintf(what, sizeof what, "input %s", in->name.text);
   return cpli_constant_in_unit(b, f, &in->start, what, &b->input_units[i], b->differences[i], out);

@@ -51,6 +51,12 @@ static cpl_status choose_kind(cpli_built* b, size_t i) {
     return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
                         "model %s: as: me: it contains only %s", m->name.text,
                         cpli_source_steps(b->sources[i]));
+  const char* steps = ops->make_stepper != NULL ? cpli_source_steps(b->sources[i]) : "";
+  const char* wanted = m->scheduled ? "scheduled execution" : "co-simulation";
+  if (m->as == CPL_AS_CO_SIMULATION && m->exactly_as && strcmp(steps, wanted) != 0)
+    return cpli_fail_at(b->base.ctx, CPL_ERR_INPUT, &m->as_place,
+                        "model %s: there is no %s in it, only %s", m->name.text, wanted,
+                        steps[0] != '\0' ? steps : "model exchange");
   if (ops->make_model == NULL && ops->make_stepper == NULL)
     return cpli_fail_at(b->base.ctx, CPL_ERR_UNSUPPORTED, &m->name.loc,
                         "model %s: it contains nothing that can be simulated", m->name.text);

@@ -7,14 +7,102 @@
 #include "assemble/assemble.h"
 #include "format/number.h"
 #include "model/start.h"
+#include "system/transform.h"
+
+//------------------------------------ values ------------------------------------
+
+static const cpl_array* find_array(const cpl_description* d, const char* name) {
+  for (int32_t i = 0; i < d->n_arrays; i++)
+    if (strcmp(d->arrays[i].name, name) == 0) return &d->arrays[i];
+  return NULL;
+}
+
+// The variable of a start value, or the first element of its array; NULL: there is none.
+static const cpl_variable* variable_of(const cpl_description* d, const char* name) {
+  const int32_t index = cpl_find_variable(d, name);
+  if (index >= 0) return &d->vars[index];
+  const cpl_array* array = find_array(d, name);
+  return array != NULL && array->count > 0 ? &d->vars[array->first] : NULL;
+}
+
+// One number in the unit of a file, in that of the variable.
+static cpl_status transform_number(cpl_component* c, const cpl_variable* v, const cpli_setting* s,
+                                   double* value) {
+  cpli_unit_clash clash;
+  const cpl_unit* to = v->unit >= 0 ? &c->desc->units[v->unit] : NULL;
+  *value = cpli_transform_value(s->transform, NULL, to, v->relative_quantity, *value, &clash);
+  char location[CPLI_LOC_SIZE];
+  if (clash.relation == CPLI_UNITS_DIFFER)
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "the value of %s is in %s, which is not converted to %s",
+                    s->name.text, clash.from, clash.to);
+  if (clash.relation > CPLI_UNITS_CONVERT)
+    cpl_log(c->ctx, CPL_LOG_WARNING, "", "%sthe value of %s is in %s, and is not converted to %s",
+            cpli_source_loc_text(&s->value.loc, location), s->name.text, clash.from, clash.to);
+  return CPL_OK;
+}
+
+// "3", or "[3, 4]" of an array, with every number converted. Owned: *out by the caller.
+static cpl_status transform_text(cpl_component* c, const cpl_variable* v, const cpli_setting* s,
+                                 char** out) {
+  const char* at = s->value.text;
+  const bool list = at[0] == '[';
+  size_t n = 1, used = 0;
+  cpl_status st = CPL_OK;
+  for (const char* p = at; *p != '\0'; p++) n += *p == ',';
+  char* text = *out = cpli_alloc(c->ctx, n + 1, CPLI_NUMBER_SIZE + 2);
+  if (text == NULL) return cpli_nomem(c->ctx);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    double value;
+    at += strspn(at, "[ ,");
+    const size_t len = strcspn(at, ",] ");
+    if (!cpli_parse_double(at, len, &value))
+      return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s cannot be set to \"%s\": this is not a number",
+                      s->name.text, s->value.text);
+    at += len;
+    st = transform_number(c, v, s, &value);
+    used += (size_t)sprintf(text + used, "%s", i > 0 ? ", " : list ? "[" : "");
+    cpli_format_double(text + used, value);
+    used += strlen(text + used);
+  }
+  if (list) strcpy(text + used, "]");
+  return st;
+}
+
+static bool has_item(const cpl_description* d, const cpl_variable* v, const char* name) {
+  const cpl_type_def* type = v->declared_type >= 0 ? &d->types[v->declared_type] : NULL;
+  for (int32_t i = 0; type != NULL && i < type->n_items; i++)
+    if (strcmp(type->items[i].name, name) == 0) return true;
+  return false;
+}
+
+// Whether a parameter set can set it; the model computes others.
+static bool is_settable(const cpl_variable* v) {
+  const bool computed =
+      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
+  return v->variability != CPL_VARIABILITY_CONSTANT && v->causality != CPL_CAUSALITY_INDEPENDENT &&
+         v->type != CPL_CLOCK && (v->causality == CPL_CAUSALITY_INPUT || !computed);
+}
+
+// A start value of a file with units and enumerations of its own.
+static cpl_status set_foreign(cpl_component* c, const cpl_variable* v, const cpli_setting* s) {
+  char* owned = NULL;
+  const bool named = v->type == CPL_STRING || (v->type == CPL_ENUMERATION && s->number != NULL &&
+                                               has_item(c->desc, v, s->value.text));
+  cpl_start start = {s->name.text, s->number != NULL && !named ? s->number : s->value.text};
+  cpl_status st = CPL_OK;
+  if (v->type == CPL_REAL && s->transform != NULL) st = transform_text(c, v, s, &owned);
+  if (owned != NULL) start.value = owned;
+  if (st >= 0) st = cpli_set_starts(c, &start, 1);
+  cpli_free(c->ctx, owned);
+  return st;
+}
 
 // A number, an item, a text, a value with a unit; or a constant expression over parameters.
-cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
-                          cpl_component* c) {
+static cpl_status set_text(cpli_built* b, cpli_functions* f, const cpli_setting* s,
+                           cpl_component* c, const cpl_variable* v) {
   char number[CPLI_NUMBER_SIZE];
   double value;
-  int32_t index = cpl_find_variable(c->desc, s->name.text);
-  cpl_type type = index >= 0 ? (cpl_type)c->desc->vars[index].type : CPL_REAL;
+  cpl_type type = v != NULL ? (cpl_type)v->type : CPL_REAL;
   const char* text = s->value.text;
   bool plain =
       cpli_parse_double(text, strlen(text), &value) || (type != CPL_REAL && type != CPL_INTEGER);
@@ -28,6 +116,16 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
   cpl_start start = {s->name.text, text};
   cpl_status st = cpli_set_starts(c, &start, 1);
   if (st < 0) cpli_fail_prefix_at(b->base.ctx, st, &s->name.loc, "model %s", c->name);
+  return st;
+}
+
+cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
+                          cpl_component* c) {
+  const cpl_variable* v = variable_of(c->desc, s->name.text);
+  if (!s->optional) return set_text(b, f, s, c, v);
+  if (v == NULL || !is_settable(v)) return CPL_OK;
+  cpl_status st = set_foreign(c, v, s);
+  if (st < 0) cpli_fail_prefix_at(b->base.ctx, st, &s->value.loc, "model %s", c->name);
   return st;
 }
 
@@ -81,14 +179,14 @@ static cpl_status note_start(cpli_built* b, cpli_functions* f, size_t i, size_t 
   const cpl_description* d = b->sources[i]->desc;
   char name[1024];
   cpli_setting s = m->starts[k];
-  int32_t var = cpl_find_variable(d, s.name.text);
+  const cpl_variable* v = variable_of(d, s.name.text);
   int n = snprintf(name, sizeof name, "%s.%s", m->name.text, s.name.text);
-  if (var < 0 || n < 0 || (size_t)n >= sizeof name) return CPL_OK;
+  if (v == NULL || n < 0 || (size_t)n >= sizeof name) return CPL_OK;
   s.name.text = name;
   noter note = {aggregate->base, ((cpli_aggregate*)aggregate)->shared_desc};
   note.base.ops = &noter_ops;
   cpl_status st = cpli_set_start(b, f, &s, &note.base);
-  bool input = d->vars[var].causality == CPL_CAUSALITY_INPUT && d->vars[var].type == CPL_REAL;
+  bool input = v->causality == CPL_CAUSALITY_INPUT && v->type == CPL_REAL;
   return st >= 0 && input ? cpli_set_start(b, f, &s, &aggregate->base) : st;
 }
 
@@ -124,7 +222,7 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
       if (link < 0 || is_used(b, i, name->text, aggregate)) continue;
       const cpli_connection* c = &b->def->connections[b->links.items[link].connection];
       char location[CPLI_LOC_SIZE];
-      cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
+      cpl_log(b->base.ctx, m->starts[k].optional ? CPL_LOG_INFO : CPL_LOG_WARNING, "",
               "%sthe start value of %s.%s is not used%s: the input is connected (%s: %s)",
               cpli_source_loc_text(&name->loc, location), m->name.text, name->text,
               b->is_stepper[i] ? ", unless a loop starts from it" : "", c->target.text,
@@ -134,6 +232,43 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
 }
 
 //------------------------------------ parameters ------------------------------------
+
+// The start value of a variable: that of the definition, or its own.
+static cpl_status start_of_variable(cpli_built* b, cpli_functions* f, int32_t model, int32_t var,
+                                    bool* found, double* out) {
+  const cpli_member* m = &b->def->models[model];
+  const cpl_description* d = b->sources[model]->desc;
+  const cpl_variable* v = &d->vars[var];
+  *found = v->has_start;
+  *out = v->start;
+  for (size_t k = 0; k < m->n_starts; k++) {
+    const cpli_setting* s = &m->starts[k];
+    if (strcmp(s->name.text, v->name) != 0) continue;
+    cpl_component shown = {.desc = d, .ctx = b->base.ctx, .name = m->name.text};
+    const char* text = s->number != NULL ? s->number : s->value.text;
+    *found = true;
+    if (!cpli_parse_double(text, strlen(text), out))
+      return cpli_constant_in_unit(b, f, &s->value, v->name, NULL, false, out);
+    return s->transform != NULL ? transform_number(&shown, v, s, out) : CPL_OK;
+  }
+  return CPL_OK;
+}
+
+cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind kind, int32_t index,
+                                double* out) {
+  for (size_t i = 0; i < b->links.count; i++) {
+    const cpli_link* link = &b->links.items[i];
+    if (link->source.kind != kind || link->source.index != index || link->factor == 0) continue;
+    bool found;
+    double value;
+    cpl_status st = start_of_variable(b, f, link->model, link->var, &found, &value);
+    if (st < 0) return st;
+    if (!found) continue;
+    *out = (value - link->offset) / link->factor;
+    break;
+  }
+  return CPL_OK;
+}
 
 // Parameters may depend on each other in any order: repeats as long as one more becomes known.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
@@ -145,6 +280,12 @@ cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
     progress = false;
     for (size_t i = 0; i < n && st >= 0; i++) {
       if (known[i]) continue;
+      if (b->def->parameters[i].value.text == NULL) {
+        b->parameters[i] = 0;
+        st = cpli_start_of_target(b, f, CPLI_REF_PARAMETER, (int32_t)i, &b->parameters[i]);
+        known[i] = progress = true;
+        continue;
+      }
       cpl_status one = cpli_constant_of_text(f, &b->def->parameters[i].value, b->parameters, known,
                                              &b->parameters[i]);
       if (one < 0) st = one;

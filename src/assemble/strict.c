@@ -68,10 +68,28 @@ static bool is_given(const cpli_member* member, const char* name) {
   return false;
 }
 
+static bool has_variable(const cpl_description* d, const char* name) {
+  bool found = cpl_find_variable(d, name) >= 0;
+  for (int32_t i = 0; i < d->n_arrays && !found; i++) found = strcmp(d->arrays[i].name, name) == 0;
+  return found;
+}
+
+// Values of parameter sets that no variable takes.
+static void report_ignored(const strict* s, const cpli_member* m, const cpl_description* d) {
+  for (size_t i = 0; i < m->n_starts; i++) {
+    const cpli_setting* start = &m->starts[i];
+    char place[CPLI_LOC_SIZE];
+    if (!start->optional || has_variable(d, start->name.text)) continue;
+    report(s, 0, "ignored", "%sthe value of %s is ignored: model %s has no such variable",
+           cpli_source_loc_text(&start->value.loc, place), start->name.text, m->name.text);
+  }
+}
+
 static void report_members(const strict* s, const cpli_built* b) {
   for (size_t m = 0; m < b->def->n_models; m++) {
     const cpli_member* member = &b->def->models[m];
     const cpl_description* d = b->sources[m]->desc;
+    report_ignored(s, member, d);
     for (int32_t v = 0; v < d->n_vars; v++) {
       if (!is_free_input(&d->vars[v]) || d->vars[v].alias_of >= 0) continue;
       if (is_given(member, d->vars[v].name)) continue;

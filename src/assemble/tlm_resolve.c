@@ -187,15 +187,13 @@ static cpl_status resolve_model(finder* f, struct cpli_tlm_plan* plan, int32_t m
 // The model whose name is the first part of an interface name.
 static cpl_status find_model(const finder* f, int32_t* out) {
   const cpli_located_text* name = &f->from->name;
-  char model[256];
-  size_t n = strcspn(name->text, ".");
-  if (n >= sizeof model) n = sizeof model - 1;
-  memcpy(model, name->text, n);
-  model[n] = '\0';
-  *out = cpli_names_find(&f->b->def->model_names, model);
+  const char* interface;
+  *out = cpli_names_find(&f->b->def->model_names, name->text);
+  if (*out < 0) *out = cpli_split_name(f->b->def, name->text, &interface);
   return *out >= 0 ? CPL_OK
                    : cpli_fail_at(ctx_of(f), CPL_ERR_INPUT, &name->loc,
-                                  "interfaces: there is no model %s", model);
+                                  "interfaces: there is no model %.*s",
+                                  (int)strcspn(name->text, "."), name->text);
 }
 
 static cpl_status resolve_interface(finder* f) {

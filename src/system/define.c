@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Definitions made by a program: the same items as from a file, without source locations.
+#include <math.h>
+
 #include "format/number.h"
 #include "system/definition.h"
 
@@ -43,7 +45,7 @@ void cpl_init_member_def(cpl_member_def* def, size_t size) {
   cpli_init_def(def, size, &all, sizeof all);
 }
 void cpl_init_connection_def(cpl_connection_def* def, size_t size) {
-  const cpl_connection_def all = {0};
+  const cpl_connection_def all = {.factor = 1};
   cpli_init_def(def, size, &all, sizeof all);
 }
 void cpl_init_input_def(cpl_input_def* def, size_t size) {
@@ -152,10 +154,17 @@ cpl_status cpl_system_def_add_connection(cpl_system_def* def, const cpl_connecti
   cpl_connection_def connection = cpl_default_connection_def();
   cpl_status st = cpli_read_def(def->ctx, "cpl_connection_def", of, &connection, sizeof connection);
   if (st < 0) return st;
+  const double factor = connection.factor != 0 ? connection.factor : 1;
+  if (!isfinite(factor) || !isfinite(connection.offset))
+    return cpl_fail(def->ctx, CPL_ERR_INPUT, "connection of \"%s\": %g*x + %g is not finite",
+                    connection.target != NULL ? connection.target : "", factor, connection.offset);
+  const cpli_transform* scaling =
+      cpli_def_scaling(def, factor, connection.offset, connection.keep_units);
   return cpli_def_add_connection(def, (cpli_connection){.target = keep(def, connection.target),
                                                         .source = keep(def, connection.source),
                                                         .convert = connection.convert,
-                                                        .keep_units = connection.keep_units});
+                                                        .keep_units = connection.keep_units,
+                                                        .transform = scaling});
 }
 
 cpl_status cpl_system_def_couple(cpl_system_def* def, const char* target,
@@ -234,7 +243,7 @@ static cpl_status set_start(cpl_system_def* def, cpli_member* m, const char* nam
   cpli_located_text kept = keep(def, value);
   for (size_t i = 0; i < m->n_starts; i++) {
     if (strcmp(m->starts[i].name.text, name) != 0) continue;
-    if (kept.text != NULL) m->starts[i].value = kept;
+    if (kept.text != NULL) m->starts[i] = (cpli_setting){.name = m->starts[i].name, .value = kept};
     return CPL_OK;
   }
   if (m->n_starts == m->cap_starts) {
@@ -271,8 +280,10 @@ static const char* any_name(const void* user, size_t i) {
   return def->models[i - def->n_inputs].name.text;
 }
 
-static cpl_status unknown_name(const cpl_system_def* def, const char* name, size_t len) {
+static cpl_status unknown_name(const cpl_system_def* def, const char* name) {
   char part[256], near[512];
+  const char* dot = def->hierarchical ? strrchr(name, '.') : strchr(name, '.');
+  size_t len = dot != NULL ? (size_t)(dot - name) : strlen(name);
   if (len >= sizeof part) len = sizeof part - 1;
   memcpy(part, name, len);
   part[len] = '\0';
@@ -282,27 +293,19 @@ static cpl_status unknown_name(const cpl_system_def* def, const char* name, size
                   part, near);
 }
 
-static int32_t find_model(const cpl_system_def* def, const char* name, size_t len) {
-  char part[256];
-  if (len >= sizeof part) return -1;
-  memcpy(part, name, len);
-  part[len] = '\0';
-  return cpli_names_find(&def->model_names, part);
-}
-
 cpl_status cpl_system_def_set(cpl_system_def* def, const char* name, const char* value) {
   cpl_status st = CPL_OK;
   int32_t found = cpli_names_find(&def->value_names, name);
-  size_t len = strcspn(name, ".");
   if (found >= 0 && found % 2 == 0) {
     cpli_located_text kept = keep(def, value);
     if (kept.text != NULL) def->parameters[found / 2].value = kept;
   } else if (found >= 0) {
     st = set_input(def, &def->inputs[found / 2], value);
   } else {
-    int32_t model = name[len] == '.' ? find_model(def, name, len) : -1;
-    if (model < 0) return unknown_name(def, name, len);
-    st = set_start(def, &def->models[model], name + len + 1, value);
+    const char* variable;
+    int32_t model = cpli_split_name(def, name, &variable);
+    if (model < 0) return unknown_name(def, name);
+    st = set_start(def, &def->models[model], variable, value);
   }
   if (st < 0 || !def->no_memory) return st;
   def->no_memory = false;

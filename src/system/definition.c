@@ -8,7 +8,9 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { LONGEST_NAME = 200, NAMES_AT_FIRST = 16 };
+#include "ssp/ssp.h"
+
+enum { LONGEST_NAME = 200, LONGEST_PATH = 800, NAMES_AT_FIRST = 16 };
 
 static cpl_experiment_def no_experiment(void) {
   return (cpl_experiment_def){sizeof(cpl_experiment_def), NAN, NAN, NAN, NAN, NAN, NAN, NULL};
@@ -22,6 +24,7 @@ cpl_status cpl_system_def_create(cpl_context* ctx, cpl_system_def** out) {
   cpli_arena_init(&def->arena, ctx);
   def->experiment.values = no_experiment();
   cpl_status st = cpli_names_init(&def->model_names, ctx, NAMES_AT_FIRST);
+  if (st >= 0) st = cpli_names_init(&def->group_names, ctx, 0);
   if (st >= 0) st = cpli_names_init(&def->value_names, ctx, NAMES_AT_FIRST);
   if (st >= 0) st = cpli_names_init(&def->output_names, ctx, NAMES_AT_FIRST);
   if (st >= 0) st = cpli_names_init(&def->event_names, ctx, NAMES_AT_FIRST);
@@ -37,6 +40,7 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   if (def == NULL) return;
   cpl_context* ctx = def->ctx;
   cpli_names_free(&def->model_names);
+  cpli_names_free(&def->group_names);
   cpli_names_free(&def->value_names);
   cpli_names_free(&def->output_names);
   cpli_names_free(&def->event_names);
@@ -52,6 +56,7 @@ void cpl_system_def_destroy(cpl_system_def* def) {
   cpli_free(ctx, def->interfaces);
   cpli_free(ctx, def->lines);
   cpli_arena_free(&def->arena);
+  cpli_ssp_close(def->ssp);
   cpli_free(ctx, def);
 }
 
@@ -91,9 +96,10 @@ static cpl_status check_name(const cpl_system_def* def, const char* what,
   const char* text = name->text;
   size_t n = text != NULL ? strlen(text) : 0;
   if (n == 0) return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc, "%s needs a name", what);
-  if (n > LONGEST_NAME)
+  const size_t most = def->hierarchical ? LONGEST_PATH : LONGEST_NAME;
+  if (n > most)
     return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
-                        "the name of %s is longer than %d bytes", what, LONGEST_NAME);
+                        "the name of %s is longer than %zu bytes", what, most);
   for (size_t i = 0; i < n; i++) {
     if ((unsigned char)text[i] < 0x20 || text[i] == '\'' || text[i] == 0x7f)
       return bad_name(def, what, name, "a name has no quotes or control characters");
@@ -156,12 +162,57 @@ static cpl_status check_member(const cpl_system_def* def, const cpli_member* m) 
   return CPL_OK;
 }
 
+int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable) {
+  char model[LONGEST_PATH + 1];
+  for (const char* dot = strchr(name, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+    const size_t n = (size_t)(dot - name);
+    if (n >= sizeof model) return -1;
+    memcpy(model, name, n);
+    model[n] = '\0';
+    *variable = dot + 1;
+    const int32_t found = cpli_names_find(&def->model_names, model);
+    if (found >= 0 || !def->hierarchical) return found;
+  }
+  return -1;
+}
+
+static cpl_status names_overlap(const cpl_system_def* def, const cpli_located_text* name,
+                                int32_t other) {
+  char text[CPLI_LOC_SIZE];
+  const cpli_located_text* first = &def->models[other].name;
+  return cpli_fail_at(def->ctx, CPL_ERR_INPUT, &name->loc,
+                      "names of variables of \"%s\" and of \"%s\" (%s...) could be the same",
+                      name->text, first->text, cpli_source_loc_text(&first->loc, text));
+}
+
+// No model's name is the beginning of another's up to a dot, so that one model only is meant by
+// the beginning of a variable's name.
+static cpl_status check_dots(cpl_system_def* def, const cpli_located_text* name) {
+  char group[LONGEST_PATH + 1];
+  const char* rest;
+  if (strchr(name->text, '.') != NULL && !def->hierarchical)
+    return bad_name(def, "model", name, "the name of a model has no dots");
+  if (!def->hierarchical) return CPL_OK;
+  int32_t other = cpli_split_name(def, name->text, &rest);
+  if (other < 0) other = cpli_names_find(&def->group_names, name->text);
+  if (other >= 0) return names_overlap(def, name, other);
+  for (const char* dot = strchr(name->text, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+    const size_t n = (size_t)(dot - name->text);
+    memcpy(group, name->text, n);
+    group[n] = '\0';
+    if (cpli_names_find(&def->group_names, group) >= 0) continue;
+    const char* kept = cpli_arena_strdup(&def->arena, group);
+    if (kept == NULL || cpli_names_add(&def->group_names, kept, (int32_t)def->n_models) < 0)
+      return cpli_nomem(def->ctx);
+  }
+  return CPL_OK;
+}
+
 cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item) {
   int32_t taken = -1;
   cpl_status st = check_memory(def);
   if (st >= 0) st = check_name(def, "model", &item.name);
-  if (st >= 0 && strchr(item.name.text, '.') != NULL)
-    st = bad_name(def, "model", &item.name, "the name of a model has no dots");
+  if (st >= 0) st = check_dots(def, &item.name);
   if (st >= 0) st = check_member(def, &item);
   if (st >= 0) st = grow(def, &def->models, &def->cap_models, def->n_models, sizeof item);
   if (st >= 0)
@@ -176,7 +227,7 @@ cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item) {
   cpl_status st = check_memory(def);
   if (st >= 0) st = check_name(def, "parameter", &item.name);
   if (st >= 0) st = check_not_reserved(def, "parameter", &item.name);
-  if (st >= 0 && (item.value.text == NULL || item.value.text[0] == '\0'))
+  if (st >= 0 && (item.value.text == NULL ? !def->hierarchical : item.value.text[0] == '\0'))
     st = bad_name(def, "parameter", &item.name, "it needs a value");
   if (st >= 0)
     st = grow(def, &def->parameters, &def->cap_parameters, def->n_parameters, sizeof item);

@@ -15,8 +15,25 @@ typedef struct cpli_located_text {
   cpli_source_loc loc;
 } cpli_located_text;
 
+// A value on its way to a variable: it passes connectors, which have units and may scale it.
+typedef struct cpli_transform_step {
+  const cpl_unit* unit;   // of the connector. Nullable: of the last one that of the variable, of
+                          // others the one that the value has
+  bool keep_units;        // the value is not converted to that unit
+  double factor, offset;  // after the conversion
+} cpli_transform_step;
+
+typedef struct cpli_transform {
+  const cpl_unit* unit;  // of the source. Nullable: that of its variable
+  const cpli_transform_step* steps;
+  size_t n_steps;  // at least 1
+} cpli_transform;
+
 typedef struct cpli_setting {
   cpli_located_text name, value;
+  const cpli_transform* transform;  // of a start value that is a number. Nullable
+  const char* number;  // of the item that `value` names, for variables without it. Nullable
+  bool optional;       // ignored where there is no such variable
 } cpli_setting;
 
 typedef struct cpli_member {
@@ -26,6 +43,8 @@ typedef struct cpli_member {
   cpl_source* source;            // borrowed. Nullable.
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;
+  bool exactly_as;  // the file itself must contain that kind
+  bool scheduled;   // with CPL_AS_CO_SIMULATION: scheduled execution
   cpli_source_loc as_place;
   bool isolate;               // instances run in processes of their own
   bool prefers_steps;         // co-simulation, where it has both
@@ -35,7 +54,9 @@ typedef struct cpli_member {
 } cpli_member;
 
 typedef struct cpli_parameter {
-  cpli_located_text name, value;
+  cpli_located_text name;
+  cpli_located_text value;  // Nullable: that of the first parameter of a model it is connected to
+  const cpl_unit* unit;     // Nullable
 } cpli_parameter;
 
 typedef enum cpli_input_kind {
@@ -58,6 +79,7 @@ typedef struct cpli_input {
   void* user;
   cpli_located_text start;  // FREE. Nullable.
   cpli_located_text unit;   // of its values. Nullable: that of the column, or of what it leads to
+  const cpl_unit* meaning;  // definition of `unit`. Nullable: it is known by its name
 } cpli_input;
 
 typedef struct cpli_coupling {
@@ -71,14 +93,17 @@ typedef struct cpli_coupling {
 
 typedef struct cpli_connection {
   cpli_located_text target;
-  cpli_located_text source;       // Nullable: coupling
-  const cpli_coupling* coupling;  // Nullable: source
-  bool convert;                   // numbers may be rounded
-  bool keep_units;                // no unit conversion
+  cpli_located_text source;         // Nullable: coupling
+  const cpli_coupling* coupling;    // Nullable: source
+  bool convert;                     // numbers may be rounded
+  bool warn_of_loss;                // with `convert`: where values can be lost
+  bool keep_units;                  // no unit conversion
+  const cpli_transform* transform;  // of a bare source. Nullable
 } cpli_connection;
 
 typedef struct cpli_output {
   cpli_located_text name, source;
+  const cpli_transform* transform;  // of a bare source. Nullable
 } cpli_output;
 
 // An equation that holds all the time. "energy = at start" has no right side.
@@ -175,11 +200,14 @@ typedef struct cpli_cosimulation {
   bool output_derivatives;
 } cpli_cosimulation;
 
-// definition invariants: 1 names of models are unique and without dots; 2 parameters and inputs
+// definition invariants: 1 names of models are unique, and without dots unless the definition is
+// hierarchical; then none is the beginning of another one up to a dot; 2 parameters and inputs
 // share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
 // empty, but may stand twice when a program adds it so.
 struct cpl_system_def {
   cpl_context* ctx;
+  bool hierarchical;       // models of nested systems are models of this one: "plant.motor"
+  const char* root;        // hierarchical: a name that may stand before all others. Nullable
   cpli_arena arena;        // all texts
   bool no_memory;          // cpli_def_text() or cpli_def_array() failed
   const char* file;        // as given, for messages. Nullable: made by a program.
@@ -210,7 +238,9 @@ struct cpl_system_def {
   bool isolate;                // all models, those of nested systems too
   double call_timeout;         // of isolated ones [s]; 0: none
   cpli_located_text call_log;  // file; NULL: none
+  struct cpli_ssp* ssp;        // the package that it was made from, which it owns. Nullable
   cpli_names model_names;      // -> index in models
+  cpli_names group_names;      // hierarchical: beginnings of names of models up to a dot -> index
   cpli_names value_names;      // parameters: 2 * index, inputs: 2 * index + 1
   cpli_names output_names;     // -> index in outputs
   cpli_names event_names;      // -> index in events
@@ -241,6 +271,14 @@ cpl_status cpli_def_add_record(cpl_system_def* def, cpli_located_text item);
 cpl_status cpli_def_set_experiment(cpl_system_def* def, const cpli_experiment* item);
 cpl_status cpli_def_set_cosimulation(cpl_system_def* def, const cpli_cosimulation* item);
 cpli_cosimulation cpli_default_cosimulation(void);
+
+/// One step that multiplies by a factor and adds an offset. NULL: out of memory, or neither is
+/// needed.
+const cpli_transform* cpli_def_scaling(cpl_system_def* def, double factor, double offset,
+                                       bool keep_units);
+
+/// The model of a name "model.variable" and the variable behind it; -1: there is no such model.
+int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable);
 
 //------------------------------------ modes ------------------------------------
 

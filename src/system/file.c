@@ -3,6 +3,7 @@
 //
 // The system file: YAML -> definition. Every section has a table of its keys; what a text names or
 // computes is not looked at here.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -249,8 +250,22 @@ static cpl_status read_input(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_add_input(r->def, in);
 }
 
+// `factor` and `offset` of a connection.
+static cpl_status read_scaling(reader* r, const cpli_yaml* node, cpli_connection* c) {
+  const cpli_yaml *by = cpli_yaml_get(node, "factor"), *plus = cpli_yaml_get(node, "offset");
+  double factor = 1, offset = 0;
+  cpl_status st = by != NULL ? cpli_yaml_number(r->yaml, by, "factor", &factor) : CPL_OK;
+  if (st >= 0 && plus != NULL) st = cpli_yaml_number(r->yaml, plus, "offset", &offset);
+  if (st >= 0 && (factor == 0 || !isfinite(factor)))
+    st = cpli_fail_node(r, by, "factor must be a finite number other than 0, not %g", factor);
+  if (st >= 0 && !isfinite(offset))
+    st = cpli_fail_node(r, plus, "offset must be finite, not %g", offset);
+  if (st >= 0) c->transform = cpli_def_scaling(r->def, factor, offset, c->keep_units);
+  return st;
+}
+
 static cpl_status read_connection(reader* r, const cpli_yaml* node) {
-  static const char* const keys[] = {"from", "convert", "convert-units"};
+  static const char* const keys[] = {"from", "convert", "convert-units", "factor", "offset"};
   cpli_connection c = {.target = cpli_read_key(r, node)};
   if (node->kind != CPLI_YAML_MAPPING) {
     cpl_status st = cpli_read_text(r, node, node->key->text, &c.source);
@@ -267,6 +282,7 @@ static cpl_status read_connection(reader* r, const cpli_yaml* node) {
   if (st >= 0 && units != NULL)
     st = cpli_yaml_boolean(r->yaml, units, "convert-units", &convert_units);
   c.keep_units = !convert_units;
+  if (st >= 0) st = read_scaling(r, node, &c);
   if (st >= 0) st = cpli_read_text(r, from, "from", &c.source);
   return st < 0 ? st : cpli_def_add_connection(r->def, c);
 }

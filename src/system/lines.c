@@ -166,9 +166,7 @@ cpl_status cpli_read_line(cpl_system_def* def, const cpli_yaml_file* yaml, const
 }
 
 size_t cpli_model_of_end(const cpl_system_def* def, const char* end) {
-  size_t n = strcspn(end, "."), i = 0;
-  while (i + 1 < def->n_models &&
-         !(strncmp(def->models[i].name.text, end, n) == 0 && def->models[i].name.text[n] == '\0'))
-    i++;
-  return i;
+  const char* interface;
+  const int32_t model = cpli_split_name(def, end, &interface);
+  return model >= 0 ? (size_t)model : def->n_models - 1;
 }

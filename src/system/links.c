@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "system/resolve.h"
+#include "system/transform.h"
 
 //------------------------------------ declarations ------------------------------------
 
@@ -80,6 +81,23 @@ static bool fits(const cpl_variable* source, const cpl_variable* target) {
   return from.below <= to.below && from.above <= to.above;
 }
 
+static void warn(const cpli_resolver* r, const cpli_link* link, const char* what) {
+  char text[CPLI_LOC_SIZE], a[DECLARATION], b[DECLARATION];
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s: %s and %s",
+          cpli_source_loc_text(&r->def->connections[link->connection].source.loc, text), what,
+          declaration(r, link->model, link->var, a),
+          declaration(r, link->source.model, link->source.index, b));
+}
+
+// An Integer is the number of an item: nothing is lost there.
+static void warn_of_loss(const cpli_resolver* r, const cpli_link* link, const cpl_variable* source,
+                         const cpl_variable* target) {
+  const bool items = (source->type == CPL_INTEGER && target->type == CPL_ENUMERATION) ||
+                     (source->type == CPL_ENUMERATION && target->type <= CPL_INTEGER) ||
+                     (source->type == CPL_BOOLEAN && target->type <= CPL_INTEGER);
+  if (!items) warn(r, link, "the conversion can lose values");
+}
+
 static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
   const cpl_description* d = r->models[link->model]->desc;
   const cpl_variable* target = &d->vars[link->var];
@@ -96,10 +114,14 @@ static cpl_status check_types(const cpli_resolver* r, const cpli_link* link) {
     bool lost = target->type == source->type, numbers = is_number(source) && is_number(target);
     return mismatch(r, link, lost ? "the conversion can lose values" : "the types differ", numbers);
   }
+  if (!fits(source, target) && r->def->connections[link->connection].warn_of_loss)
+    warn_of_loss(r, link, source, target);
   const cpl_description* s = r->models[link->source.model]->desc;
-  bool items = target->type == CPL_ENUMERATION && source->type == CPL_ENUMERATION && !convert;
-  if (items && !same_items(s, source, d, target))
-    return mismatch(r, link, "the items of the Enumerations differ", true);
+  bool items = target->type == CPL_ENUMERATION && source->type == CPL_ENUMERATION;
+  if (!items || same_items(s, source, d, target)) return CPL_OK;
+  if (!convert) return mismatch(r, link, "the items of the Enumerations differ", true);
+  if (r->def->connections[link->connection].warn_of_loss)
+    warn(r, link, "the items of the Enumerations differ, and numbers are passed");
   return CPL_OK;
 }
 
@@ -109,6 +131,7 @@ static const cpl_unit* unit_of(const cpli_resolver* r, cpli_ref ref) {
     const cpl_unit* unit = &r->input_units[ref.index];
     return unit->name != NULL ? unit : NULL;
   }
+  if (ref.kind == CPLI_REF_PARAMETER) return r->def->parameters[ref.index].unit;
   const cpl_variable* v = cpli_ref_variable(r, ref);
   if (v == NULL || v->type != CPL_REAL || v->unit < 0) return NULL;
   return &r->models[ref.model]->desc->units[v->unit];
@@ -122,8 +145,15 @@ static bool is_difference(const cpli_resolver* r, cpli_ref ref) {
 // "the input T_room of the system (in K)", or the declaration of a variable
 static const char* described(const cpli_resolver* r, cpli_ref ref, char* out) {
   if (ref.kind == CPLI_REF_VARIABLE) return declaration(r, ref.model, ref.index, out);
-  snprintf(out, DECLARATION, "the input %s of the system (in %s)",
-           r->def->inputs[ref.index].name.text, r->input_units[ref.index].name);
+  const cpl_unit* unit = unit_of(r, ref);
+  const char* name = ref.kind == CPLI_REF_INPUT       ? r->def->inputs[ref.index].name.text
+                     : ref.kind == CPLI_REF_PARAMETER ? r->def->parameters[ref.index].name.text
+                                                      : "";
+  const char* what = ref.kind == CPLI_REF_INPUT       ? "the input "
+                     : ref.kind == CPLI_REF_PARAMETER ? "the parameter "
+                                                      : "an output";
+  snprintf(out, DECLARATION, "%s%s of the system%s%s%s", what, name, unit != NULL ? " (in " : "",
+           unit != NULL ? unit->name : "", unit != NULL ? ")" : "");
   return out;
 }
 
@@ -148,10 +178,56 @@ cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* loc, 
   return CPL_OK;
 }
 
+// Units that a transformation meets on its way: different dimensions are an error.
+static cpl_status check_clash(const cpli_resolver* r, const cpli_source_loc* loc, cpli_ref target,
+                              cpli_ref source, const cpli_unit_clash* clash) {
+  if (clash->relation <= CPLI_UNITS_CONVERT) return CPL_OK;
+  char text[CPLI_LOC_SIZE], a[DECLARATION], b[DECLARATION];
+  described(r, target, a);
+  described(r, source, b);
+  if (clash->relation == CPLI_UNITS_DIFFER)
+    return cpli_fail_at(r->ctx, CPL_ERR_INPUT, loc, "%s cannot be converted to %s: %s and %s",
+                        clash->from, clash->to, a, b);
+  cpl_log(r->ctx, CPL_LOG_WARNING, "", "%s%s is not converted to %s, because %s: %s and %s",
+          cpli_source_loc_text(loc, text), clash->from, clash->to,
+          clash->relation == CPLI_UNITS_ANGLE ? "they differ in rad" : "one of them is unknown", a,
+          b);
+  return CPL_OK;
+}
+
+cpl_status cpli_transform_refs(const cpli_resolver* r, const cpli_source_loc* loc,
+                               const cpli_transform* t, cpli_ref target, cpli_ref source,
+                               double* factor, double* offset) {
+  cpli_unit_clash clash;
+  const bool difference = is_difference(r, source) || is_difference(r, target);
+  const cpl_unit* to = target.kind != CPLI_REF_NONE ? unit_of(r, target) : NULL;
+  cpli_transform_compose(t, unit_of(r, source), to, difference, factor, offset, &clash);
+  return check_clash(r, loc, target, source, &clash);
+}
+
+// A factor and an offset are for Reals.
+static cpl_status check_scaling(const cpli_resolver* r, const cpli_link* link) {
+  const cpli_connection* c = &r->def->connections[link->connection];
+  const cpl_variable* source = cpli_ref_variable(r, link->source);
+  const cpl_variable* target = &r->models[link->model]->desc->vars[link->var];
+  const bool real = target->type == CPL_REAL && (source == NULL || source->type == CPL_REAL);
+  if (real || !cpli_transform_scales(c->transform)) return CPL_OK;
+  char text[DECLARATION];
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->source.loc,
+                      "a factor and an offset need Reals: %s and %s",
+                      declaration(r, link->model, link->var, text), c->source.text);
+}
+
 static cpl_status check_units(const cpli_resolver* r, cpli_link* link) {
   const cpli_connection* c = &r->def->connections[link->connection];
-  if (c->keep_units) return CPL_OK;
   cpli_ref target = {CPLI_REF_VARIABLE, link->model, link->var};
+  if (c->transform != NULL) {
+    cpl_status st = check_scaling(r, link);
+    return st < 0 ? st
+                  : cpli_transform_refs(r, &c->source.loc, c->transform, target, link->source,
+                                        &link->factor, &link->offset);
+  }
+  if (c->keep_units) return CPL_OK;
   return cpli_relate_refs(r, &c->source.loc, target, link->source, &link->factor, &link->offset);
 }
 
@@ -224,8 +300,11 @@ static cpl_status resolve_link(cpli_resolver* r, size_t i, cpli_link* link) {
   link->model = target.model;
   link->var = target.index;
   if (st < 0 || c->source.text == NULL) return st;
-  if (!cpli_resolver_find(r, c->source.text, &link->source)) return CPL_OK;
-  return finish_link(r, link);
+  if (cpli_resolver_find(r, c->source.text, &link->source)) return finish_link(r, link);
+  if (c->transform == NULL) return CPL_OK;
+  return cpli_fail_at(r->ctx, CPL_ERR_INPUT, &c->source.loc,
+                      "%s is no variable: factor and offset belong into the expression",
+                      c->source.text);
 }
 
 // The arrays a connection joins as a whole, when both of its texts name arrays.

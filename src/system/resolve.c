@@ -14,17 +14,6 @@ static const cpl_description* desc_of(const cpli_resolver* r, int32_t model) {
   return r->models[model]->desc;
 }
 
-int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable) {
-  char model[256];
-  const char* dot = strchr(name, '.');
-  size_t n = dot != NULL ? (size_t)(dot - name) : sizeof model;
-  if (n >= sizeof model) return -1;
-  memcpy(model, name, n);
-  model[n] = '\0';
-  *variable = dot + 1;
-  return cpli_names_find(&def->model_names, model);
-}
-
 static cpl_status check_values(const cpli_resolver* r, const cpli_located_text* name) {
   const char* variable;
   if (cpli_split_name(r->def, name->text, &variable) < 0) return CPL_OK;
@@ -91,9 +80,9 @@ static void miss_variable(cpli_resolver* r, int32_t model, const char* variable)
 static void miss_model(cpli_resolver* r, const char* name) {
   const cpl_system_def* def = r->def;
   const char* best[CPLI_NEAREST];
-  const char* dot = strchr(name, '.');
+  const char* dot = def->hierarchical ? strrchr(name, '.') : strchr(name, '.');
   size_t k = 0, n = 0;
-  char model[256];
+  char model[1024];
   if (dot != NULL && (size_t)(dot - name) < sizeof model) {
     snprintf(model, sizeof model, "%.*s", (int)(dot - name), name);
     n = cpli_nearest_few(model, model_at, def, def->n_models, best);
@@ -163,7 +152,8 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name
                  r->def->models[model].name.text, variable, near);
     return unknown(r, name->text);
   }
-  size_t n = strcspn(name->text, ".");
+  const char* dot = r->def->hierarchical ? strrchr(name->text, '.') : strchr(name->text, '.');
+  size_t n = dot != NULL ? (size_t)(dot - name->text) : strlen(name->text);
   if (name->text[n] != '\0' && near[0] == '\0') {
     char part[256];
     snprintf(part, sizeof part, "%.*s", (int)(n < 255 ? n : 255), name->text);
@@ -177,12 +167,42 @@ cpl_status cpli_resolver_require(cpli_resolver* r, const cpli_located_text* name
 
 //------------------------------------ start values, sets ------------------------------------
 
+static bool has_array(const cpl_description* d, const char* name) {
+  for (int32_t i = 0; i < d->n_arrays; i++)
+    if (strcmp(d->arrays[i].name, name) == 0) return true;
+  return false;
+}
+
+// A value of a parameter set that has no effect.
+static void note_ignored(const cpli_resolver* r, const cpli_member* m, const cpli_setting* s,
+                         const cpl_variable* v) {
+  char loc[CPLI_LOC_SIZE];
+  cpli_source_loc_text(&s->value.loc, loc);
+  if (v == NULL) {
+    cpl_log(r->ctx, CPL_LOG_INFO, "",
+            "%sthe value of %s is ignored: model \"%s\" has no such variable", loc, s->name.text,
+            m->name.text);
+  } else if (v->variability == CPL_VARIABILITY_CONSTANT ||
+             v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER ||
+             (v->initial == CPL_INITIAL_CALCULATED && v->causality != CPL_CAUSALITY_INPUT)) {
+    cpl_log(
+        r->ctx, CPL_LOG_WARNING, "", "%sthe value %s of %s.%s is ignored: %s", loc, s->value.text,
+        m->name.text, s->name.text,
+        v->variability == CPL_VARIABILITY_CONSTANT ? "it is a constant" : "the model computes it");
+  }
+}
+
 cpl_status cpli_check_starts(cpli_resolver* r) {
   for (size_t m = 0; m < r->def->n_models; m++) {
     const cpli_member* member = &r->def->models[m];
     for (size_t i = 0; i < member->n_starts; i++) {
       const cpli_located_text* name = &member->starts[i].name;
-      if (cpl_find_variable(desc_of(r, (int32_t)m), name->text) >= 0) continue;
+      const cpl_description* of = desc_of(r, (int32_t)m);
+      const int32_t var = cpl_find_variable(of, name->text);
+      const bool optional = member->starts[i].optional;
+      if (optional && (var >= 0 || !has_array(of, name->text)))
+        note_ignored(r, member, &member->starts[i], var >= 0 ? &of->vars[var] : NULL);
+      if (optional || var >= 0) continue;
       char near[512];
       const cpl_description* d = desc_of(r, (int32_t)m);
       cpli_did_you_mean(name->text, variable_at, d, (size_t)d->n_vars, near, sizeof near);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // From the texts of a definition to variables of its opened models. A name is "model.variable"
-// (model names have no dots, variables may), an input or a parameter of the system. A text that is
+// (see cpli_split_name()), an input or a parameter of the system. A text that is
 // exactly a known name is that name; any other is an expression and none of this room's business,
 // but its names are resolved here. Failures have the source location and similar known names.
 #pragma once
@@ -32,9 +32,6 @@ typedef struct cpli_resolver {
   const cpl_unit* input_units;      // borrowed: one per def->inputs; name NULL: none. Nullable
   char near[CPLI_NEAREST][512];     // known names near the one last not found; "" when fewer
 } cpli_resolver;
-
-/// The model before the first dot of a name and the variable behind it; -1: there is no such model.
-int32_t cpli_split_name(const cpl_system_def* def, const char* name, const char** variable);
 
 /// Returns: CPL_ERR_INPUT when an input or parameter is named as if it belonged to a model.
 cpl_status cpli_resolver_init(cpli_resolver* r, cpl_context* ctx, const cpl_system_def* def,
@@ -82,6 +79,11 @@ void cpli_links_free(cpli_links* links);
 /// different dimensions are an error, doubtful ones a warning. Without a unit nothing is done.
 cpl_status cpli_relate_refs(const cpli_resolver* r, const cpli_source_loc* loc, cpli_ref target,
                             cpli_ref source, double* factor, double* offset);
+
+/// The same for a value that passes connectors. Nullable: target of kind CPLI_REF_NONE
+cpl_status cpli_transform_refs(const cpli_resolver* r, const cpli_source_loc* loc,
+                               const cpli_transform* t, cpli_ref target, cpli_ref source,
+                               double* factor, double* offset);
 
 /// The link of an input or one of its aliases; -1: it is not connected.
 int32_t cpli_links_find(const cpli_links* links, const cpli_resolver* r, int32_t model,

@@ -191,7 +191,7 @@ static const struct bad_file {
     // connections, outputs
     {HEAD "connections: [a]\n", "s.yaml:3:14: connections needs keys and values, not a list"},
     {HEAD "connections: {m.u: {a: 1}}\n",
-     "s.yaml:3:21: unknown key a (known: from, convert, convert-units)"},
+     "s.yaml:3:21: unknown key a (known: from, convert, convert-units, factor, offset)"},
     {HEAD "connections: {m.u: {convert: true}}\n", "s.yaml:3:20: connection \"m.u\" needs `from`"},
     {HEAD "connections: {m.u: {from: m.y, convert: 3}}\n", "convert"},
     {HEAD "connections: {m.u: ''}\n", "s.yaml:3:15: connection of \"m.u\": it needs a source"},
