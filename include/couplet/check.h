@@ -22,6 +22,7 @@ typedef struct cpl_finding {
   int32_t column;    ///< 0: none
   const char* rule;  ///< a short fixed word: "alias", "start", ...; "open": it cannot be opened
   const char* text;
+  const char* file;  ///< of the line: a file of a package. Nullable: the checked file
 } cpl_finding;
 
 typedef void cpl_finding_fn(void* user, const cpl_finding* finding);
@@ -30,11 +31,14 @@ typedef void cpl_finding_fn(void* user, const cpl_finding* finding);
 typedef struct cpl_check_def {
   size_t size;  ///< set by cpl_default_check_def()
   const char* path;
-  bool strict;                 ///< also warn about defaults that are used
-  bool isolate;                ///< models run in processes of their own
-  double call_timeout;         ///< of their calls [s]; isolates; 0: no limit
-  cpl_finding_fn* on_finding;  ///< called for every finding. Nullable
-  void* user;                  ///< passed to on_finding
+  bool strict;                    ///< also warn about defaults that are used
+  bool isolate;                   ///< models run in processes of their own
+  double call_timeout;            ///< of their calls [s]; isolates; 0: no limit
+  cpl_finding_fn* on_finding;     ///< called for every finding. Nullable
+  void* user;                     ///< passed to on_finding
+  const char* variant;            ///< of an SSP package (see cpl_ssp_def). Nullable
+  const char* const* parameters;  ///< likewise
+  size_t n_parameters;
 } cpl_check_def;
 
 CPL_DEFAULTS(check_def)  ///< cpl_default_check_def()

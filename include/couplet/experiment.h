@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-/// Open an .fmu, a model in C (.c), or a system (.yaml, .xml, tlm.config) by its name. `starts` is
-/// used for FMUs only, `calls` is not used for systems.
+/// Open an .fmu, a model in C (.c), or a system (.yaml, .xml, tlm.config, .ssp, .ssd) by its name.
+/// `starts` is used for FMUs only, `calls` is not used for systems.
 /// Owned: *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_open_any(cpl_context* ctx, const cpl_open_def* def, cpl_source** out);
 /// Whether cpl_open_any() reads a file of this name as a system.
@@ -63,7 +63,10 @@ typedef struct cpl_experiment_settings {
   bool isolate;         ///< when the file is opened: models run in processes of their own
   double call_timeout;  ///< [s]; when the file is opened: isolates; with `processes`: of a step; 0:
                         ///< none
-  const char* call_log;  ///< when the file is opened. Nullable
+  const char* call_log;           ///< when the file is opened. Nullable
+  const char* variant;            ///< of an SSP package that is opened (see cpl_ssp_def). Nullable
+  const char* const* parameters;  ///< likewise
+  size_t n_parameters;
   // systems with delay lines
   bool processes;                  ///< every component in a process of its own
   int32_t threads;                 ///< 0: one per processor, where that makes the run faster

@@ -13,6 +13,7 @@
 #include "couplet/isolate.h"
 #include "experiment/experiment.h"
 #include "fmi/check.h"
+#include "system/ssp.h"
 
 void cpl_init_check_def(cpl_check_def* def, size_t size) {
   const cpl_check_def all = {0};
@@ -44,6 +45,11 @@ static void report_default(void* user, int32_t line, const char* rule, const cha
   report(user, &(cpl_finding){.line = line, .rule = rule, .text = text});
 }
 
+typedef struct ssp_findings {
+  const cpl_check_def* def;
+  size_t n_errors;
+} ssp_findings;
+
 static cpl_status open_fmu(cpl_context* ctx, const cpl_check_def* def, cpl_source** out) {
   cpl_fmu_def fmu = cpl_default_fmu_def();
   fmu.path = def->path;
@@ -53,9 +59,44 @@ static cpl_status open_fmu(cpl_context* ctx, const cpl_check_def* def, cpl_sourc
 static cpl_status open_other(cpl_context* ctx, const cpl_check_def* def, cpl_source** out) {
   cpl_open_def open = cpl_default_open_def();
   open.path = def->path;
+  open.variant = def->variant;
+  open.parameters = def->parameters;
+  open.n_parameters = def->n_parameters;
   open.call_timeout = def->call_timeout;
   open.isolate = def->isolate || def->call_timeout > 0;
   return cpl_open_any(ctx, &open, out);
+}
+
+static bool report_ssp(void* user, bool is_error, const cpli_source_loc* loc, const char* text) {
+  ssp_findings* f = user;
+  f->n_errors += is_error;
+  report(f->def, &(cpl_finding){.error = is_error,
+                                .line = loc->line,
+                                .column = loc->column,
+                                .rule = "ssp",
+                                .text = text,
+                                .file = loc->file});
+  return true;
+}
+
+// Every finding about the files of a package is reported, also when it cannot be opened.
+static cpl_status open_ssp(cpl_context* ctx, const cpl_check_def* def, cpl_source** out,
+                           bool* reported) {
+  ssp_findings all = {def, 0};
+  const cpli_ssp_findings findings = {report_ssp, &all};
+  cpl_ssp_def package = cpl_default_ssp_def();
+  cpl_system_def* system = NULL;
+  package.path = def->path;
+  package.variant = def->variant;
+  package.parameters = def->parameters;
+  package.n_parameters = def->n_parameters;
+  cpl_status st = cpli_def_read_ssp(ctx, &package, &findings, &system);
+  *reported = all.n_errors > 0;
+  const bool apart = def->isolate || def->call_timeout > 0;
+  if (st >= 0 && apart) st = cpl_system_def_isolate(system, true, def->call_timeout);
+  if (st >= 0) return cpl_system_build_owned(ctx, system, out);
+  cpl_system_def_destroy(system);
+  return st;
 }
 
 static cpl_status check_fmu(const cpl_check_def* def, cpl_source* source) {
@@ -89,8 +130,12 @@ cpl_status cpl_check(cpl_context* ctx, const cpl_check_def* given, cpl_source** 
   cpl_status st = cpli_read_def(ctx, "cpl_check_def", given, &def, sizeof def);
   if (st < 0) return st;
   const bool fmu = is_fmu(def.path);
-  st = fmu ? open_fmu(ctx, &def, &source) : open_other(ctx, &def, &source);
+  bool reported = false;
+  st = fmu                     ? open_fmu(ctx, &def, &source)
+       : cpli_is_ssp(def.path) ? open_ssp(ctx, &def, &source, &reported)
+                               : open_other(ctx, &def, &source);
   if (st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  if (st < 0 && reported) return CPL_OK;
   if (st < 0) {
     const cpl_finding cause = cpl_finding_of_error(def.path, cpl_context_last_error(ctx));
     report(&def, &cause);

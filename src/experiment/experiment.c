@@ -252,6 +252,31 @@ static cpl_status take_system(cpl_experiment* e) {
   return CPL_OK;
 }
 
+// Names may begin with that of the root system of a package.
+static const char* without_root(const cpl_experiment* e, const char* name) {
+  const cpl_system_def* def = cpl_system_definition(e->source);
+  const char* root = def != NULL ? def->root : NULL;
+  const size_t n = root != NULL ? strlen(root) : 0;
+  const bool begins = n > 0 && strncmp(name, root, n) == 0 && name[n] == '.';
+  return begins && cpl_find_variable(e->source->desc, name) < 0 ? name + n + 1 : name;
+}
+
+static cpl_status take_names(cpl_experiment* e) {
+  const cpl_experiment_settings* s = &e->settings;
+  e->starts = cpli_alloc(e->ctx, s->n_starts, sizeof *e->starts);
+  e->names = cpli_alloc(e->ctx, s->n_record, sizeof *e->names);
+  if (e->starts == NULL || e->names == NULL) return cpli_nomem(e->ctx);
+  for (size_t i = 0; i < s->n_starts; i++)
+    e->starts[i] = (cpl_start){without_root(e, s->starts[i].name), s->starts[i].value};
+  for (size_t i = 0; i < s->n_record; i++) e->names[i] = without_root(e, s->record[i]);
+  e->run.starts = e->starts;
+  e->run.n_starts = s->n_starts;
+  if (s->n_record == 0) return CPL_OK;
+  e->run.record = e->names;
+  e->run.n_record = s->n_record;
+  return CPL_OK;
+}
+
 static cpl_status check_solvers(const cpl_experiment* e) {
   const cpl_experiment_settings* s = &e->settings;
   if (s->n_solvers == 0 || cpl_system_line_count(e->source) > 0) return CPL_OK;
@@ -277,6 +302,9 @@ static cpl_status open_source(cpl_experiment* e) {
   def.n_starts = s->n_starts;
   def.call_timeout = limits || s->isolate ? s->call_timeout : 0;
   def.isolate = s->isolate || def.call_timeout > 0;
+  def.variant = s->variant;
+  def.parameters = s->parameters;
+  def.n_parameters = s->n_parameters;
   e->owns_source = true;
   return cpl_open_any(e->ctx, &def, &e->source);
 }
@@ -291,14 +319,7 @@ static cpl_status set_up(cpl_experiment* e, const cpl_experiment_settings* setti
   if (st >= 0) st = take_system(e);
   if (st >= 0) st = choose_times(e);
   if (st >= 0) st = cpli_experiment_inputs(e);
-  if (st < 0) return st;
-  e->run.starts = s->starts;
-  e->run.n_starts = s->n_starts;
-  if (s->n_record > 0) {
-    e->run.record = s->record;
-    e->run.n_record = s->n_record;
-  }
-  return CPL_OK;
+  return st < 0 ? st : take_names(e);
 }
 
 cpl_status cpl_experiment_create(cpl_context* ctx, const cpl_experiment_settings* settings,
@@ -321,6 +342,8 @@ void cpl_experiment_destroy(cpl_experiment* e) {
   cpl_stepper_destroy(e->stepper);
   if (e->owns_source) cpl_source_destroy(e->source);
   cpli_free(e->ctx, e->record);
+  cpli_free(e->ctx, e->starts);
+  cpli_free(e->ctx, e->names);
   cpli_free(e->ctx, e->inputs);
   cpli_free(e->ctx, e);
 }

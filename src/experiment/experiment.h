@@ -23,6 +23,8 @@ struct cpl_experiment {
   cpl_solver_def solver;
   cpl_run_def run;
   const char** record;  // of a system file
+  cpl_start* starts;    // of the settings
+  const char** names;   // likewise: what is recorded
   cpl_input* inputs;
 };
 

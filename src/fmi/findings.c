@@ -13,7 +13,10 @@ void cpli_findings_init(cpli_findings* findings, cpl_context* ctx) {
 
 void cpli_findings_free(cpli_findings* findings) {
   if (findings->ctx == NULL) return;
-  for (size_t i = 0; i < findings->count; i++) cpli_free(findings->ctx, findings->items[i].text);
+  for (size_t i = 0; i < findings->count; i++) {
+    cpli_free(findings->ctx, findings->items[i].text);
+    cpli_free(findings->ctx, findings->items[i].file);
+  }
   cpli_free(findings->ctx, findings->items);
   *findings = (cpli_findings){.ctx = findings->ctx};
 }

@@ -15,6 +15,7 @@ typedef struct cpli_finding {
   int32_t column;    // 0: none
   const char* rule;  // a short fixed word: "alias", "start", ...
   char* text;
+  char* file;    // of the line. Nullable: the description or the system file
   size_t order;  // in which it was added
 } cpli_finding;
 

@@ -9,6 +9,7 @@
 
 #include "system/composite.h"
 #include "system/reader.h"
+#include "system/ssp.h"
 #include "system/tlm_config.h"
 
 typedef cpli_reader reader;
@@ -525,6 +526,11 @@ cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_sy
   cpli_yaml_file* yaml = NULL;
   cpl_system_def* def = NULL;
   *out = NULL;
+  if (cpli_is_ssp(path)) {
+    cpl_ssp_def package = cpl_default_ssp_def();
+    package.path = path;
+    return cpli_def_read_ssp(ctx, &package, NULL, out);
+  }
   if (cpli_is_composite(path)) return read_framework(ctx, path, cpli_composite_read, out);
   if (cpli_is_tlm_config(path)) return read_framework(ctx, path, cpli_tlm_config_system, out);
   cpl_status st = cpli_yaml_read(ctx, path, &yaml);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ssp/ssp.h"
 #include "system/definition.h"
 
 enum { DEEPEST = 100 };
@@ -47,13 +48,26 @@ static cpl_status check_chain(cpl_context* ctx, const cpli_chain* chain, const c
   return CPL_OK;
 }
 
+// Without links; of a package what stands behind the '#' belongs to it.
+static char* real_path(const char* path) {
+  const char* hash = cpli_is_ssp(path) ? strchr(path, '#') : NULL;
+  if (hash == NULL) return realpath(path, NULL);
+  char* file = strndup(path, (size_t)(hash - path));
+  char* real = file != NULL ? realpath(file, NULL) : NULL;
+  char* whole = NULL;
+  if (real != NULL && asprintf(&whole, "%s%s", real, hash) < 0) whole = NULL;
+  free(file);
+  free(real);
+  return whole;
+}
+
 cpl_status cpli_def_enter(cpl_context* ctx, const cpli_chain* chain, const cpli_member* member,
                           const cpl_system_def** inner, cpl_system_def** owned) {
   *inner = member->system;
   *owned = NULL;
   char* canonical = NULL;
   if (member->system == NULL) {
-    canonical = realpath(member->path.text, NULL);
+    canonical = real_path(member->path.text);
     if (canonical == NULL)
       return cpli_fail_at(ctx, CPL_ERR_INPUT, &member->path.loc, "%s: %s", member->path.text,
                           strerror(errno));

@@ -53,8 +53,9 @@ static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_sourc
   for (size_t i = 0; ending != NULL && i < CPLI_COUNT(formats); i++) {
     if (strcmp(ending, formats[i].ending) == 0) return formats[i].open(ctx, def, out);
   }
-  return cpli_fail_file(ctx, CPL_ERR_INPUT, def->path,
-                        "the name ends in none of .fmu, .c, .yaml and .xml: what is it?");
+  return cpli_fail_file(
+      ctx, CPL_ERR_INPUT, def->path,
+      "the name ends in none of .fmu, .c, .yaml, .xml, .ssp and .ssd: what is it?");
 }
 
 cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* given, cpl_source** out) {

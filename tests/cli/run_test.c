@@ -158,8 +158,9 @@ static void a_folder_and_other_files(void** state) {
   CHECK_CODE(0, "run", getenv("COUPLET_PROBE"), "--set", "n=100", "-o", "folder.csv");
   CHECK_NEAR(last_value("folder.csv", 0), 2, 0);
   write_text("model.txt", "");
-  CHECK_FAILS(2, "model.txt: the name ends in none of .fmu, .c, .yaml and .xml: what is it?", "run",
-              "model.txt");
+  CHECK_FAILS(
+      2, "model.txt: the name ends in none of .fmu, .c, .yaml, .xml, .ssp and .ssd: what is it?",
+      "run", "model.txt");
   CHECK_FAILS(2, "missing.fmu: No such file or directory", "run", "missing.fmu");
   CHECK_FAILS(2, "missing.c: No such file or directory", "run", "missing.c");
   CHECK_FAILS(2, "tmp: not an FMU: no modelDescription.xml inside", "run", "tmp");
