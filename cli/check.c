@@ -16,6 +16,7 @@
 typedef struct check_args {
   bool json, all, rollback, strict, no_run;
   cli_isolation isolation;
+  cli_package package;
 } check_args;
 
 static const char* severity_name(cpli_severity severity) {
@@ -27,7 +28,7 @@ static bool is_fmu(const char* path) {
 }
 
 static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
-  cpli_print_text(out, path, 0);
+  cpli_print_text(out, f->file != NULL ? f->file : path, 0);
   if (f->line > 0) fprintf(out, "%s:%d", is_fmu(path) ? "/modelDescription.xml" : "", f->line);
   if (f->line > 0 && f->column > 0) fprintf(out, ":%d", f->column);
   fprintf(out, ": %s: ", severity_name(f->severity));
@@ -93,6 +94,7 @@ static void print_json(FILE* out, const char* path, const cpli_findings* finding
     const cpli_finding* f = &findings->items[i];
     cpli_json_object(&json, NULL);
     cpli_json_text(&json, "severity", severity_name(f->severity));
+    if (f->file != NULL) cpli_json_text(&json, "file", f->file);
     if (f->line > 0) cpli_json_integer(&json, "line", f->line);
     if (f->column > 0) cpli_json_integer(&json, "column", f->column);
     cpli_json_text(&json, "rule", f->rule);
@@ -108,12 +110,16 @@ static void add_finding(void* user, const cpl_finding* f) {
   cpli_findings* findings = user;
   cpli_findings_add(findings, f->error ? CPLI_ERROR : CPLI_WARNING, f->line, f->rule, "%s",
                     f->text);
-  if (!findings->incomplete) findings->items[findings->count - 1].column = f->column;
+  if (findings->incomplete) return;
+  cpli_finding* added = &findings->items[findings->count - 1];
+  added->column = f->column;
+  if (f->file != NULL) added->file = cpli_strdup(findings->ctx, f->file);
 }
 
 // Without model code: a model in C, or a system.
-static cpl_status check_no_run(cpl_context* ctx, const char* path, cpli_findings* findings) {
-  cpl_status st = no_run_check(ctx, path);
+static cpl_status check_no_run(cpl_context* ctx, const char* path, const cli_package* package,
+                               cpli_findings* findings) {
+  cpl_status st = no_run_check(ctx, path, package);
   if (st >= 0 || st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
   const cpl_finding cause = cpl_finding_of_error(path, cpl_context_last_error(ctx));
   add_finding(findings, &cause);
@@ -129,9 +135,12 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   def.strict = args->strict;
   def.isolate = args->isolation.on;
   if (!isnan(args->isolation.call_timeout)) def.call_timeout = args->isolation.call_timeout;
+  def.variant = args->package.variant;
+  def.parameters = args->package.parameters.items;
+  def.n_parameters = args->package.parameters.n;
   def.on_finding = add_finding;
   def.user = &findings;
-  cpl_status st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &findings)
+  cpl_status st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &args->package, &findings)
                                                 : cpl_check(ctx, &def, &src);
   if (st >= 0 && findings.incomplete) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
@@ -184,6 +193,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, json)},
     CLI_NO_RUN(check_args),
+    CLI_PACKAGE(check_args),
     CLI_ISOLATION(check_args),
     {0},
 };
@@ -196,7 +206,8 @@ const cli_verb cli_check = {
         "Opens an .fmu (or a folder with an unpacked one), reads its description and checks the "
         "rules of the standard. Errors prevent the simulation with couplet; all other findings are "
         "warnings. Each finding names the line in modelDescription.xml and, in brackets, its rule. "
-        "In a system (.yaml) it checks names, types, units and expressions, and lists variables "
+        "In a system (.yaml, .ssp) it checks names, types, units and expressions, and lists "
+        "variables "
         "that transitions between modes leave at start values, and modes that no transition leads "
         "to. The exit code is 2 when there are errors. Models in C are compiled, loaded and "
         "called, and the FMUs of a system are loaded. With --no-run no model code is executed: the "
@@ -205,7 +216,7 @@ const cli_verb cli_check = {
         "With --rollback the model (an FMU, a model in C or a system) is also run: the state is "
         "saved, a step is taken, the state is restored and the step repeated, ten times. Variables "
         "that then differ are errors: a master that rolls back would get different results.",
-    .suffixes = "fmu c yaml",
+    .suffixes = "fmu c yaml ssp ssd",
     .options = options,
     .args_size = sizeof(check_args),
     .run = run_check,

@@ -133,10 +133,37 @@ typedef struct cli_isolation {
         CLI_NUMBER, offsetof(args_type, isolation.call_timeout)                                   \
   }
 
-// Opens an .fmu, a model in C or a system (.yaml). Nullable: call_log; set, which may determine the
-// sizes of arrays; isolation
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
-                    const cli_isolation* isolation, cpl_source** out);
+// --variant and --parameters: what is taken of an SSP package, and values that replace its own.
+typedef struct cli_package {
+  const char* variant;
+  cli_list parameters;
+} cli_package;
+
+#define CLI_PACKAGE(args_type)                                                                 \
+  {"variant", 0,                                                                               \
+   "NAME",    "of an SSP package: the variant with this name, instead of SystemStructure.ssd", \
+   CLI_TEXT,  offsetof(args_type, package.variant)},                                           \
+  {                                                                                            \
+    "parameters", 0, "FILE",                                                                   \
+        "of an SSP package: a parameter file (.ssv) whose values replace its own; may be "     \
+        "repeated",                                                                            \
+        CLI_LIST, offsetof(args_type, package.parameters)                                      \
+  }
+
+// How a file is opened. All Nullable: call_log; set, which may determine the sizes of arrays;
+// isolation; package
+typedef struct cli_opening {
+  const char* call_log;
+  const cli_list* set;
+  const cli_isolation* isolation;
+  const cli_package* package;
+} cli_opening;
+
+// Opens an .fmu, a model in C or a system (.yaml, .ssp).
+cpl_status cli_open(cpl_context* ctx, const char* path, cli_opening how, cpl_source** out);
+// The definition of a system (.yaml, .ssp). Nullable: package
+cpl_status cli_read_system(cpl_context* ctx, const char* path, const cli_package* package,
+                           cpl_system_def** out);
 bool cli_isolates(const cli_isolation* isolation);
 
 // desktop.c

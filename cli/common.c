@@ -230,12 +230,30 @@ bool cli_isolates(const cli_isolation* isolation) {
   return isolation != NULL && (isolation->on || !isnan(isolation->call_timeout));
 }
 
-cpl_status cli_open(cpl_context* ctx, const char* path, const char* call_log, const cli_list* set,
-                    const cli_isolation* isolation, cpl_source** out) {
+cpl_status cli_read_system(cpl_context* ctx, const char* path, const cli_package* package,
+                           cpl_system_def** out) {
+  if (package == NULL || (package->variant == NULL && package->parameters.n == 0))
+    return cpl_system_def_read(ctx, path, out);
+  cpl_ssp_def def = cpl_default_ssp_def();
+  def.path = path;
+  def.variant = package->variant;
+  def.parameters = package->parameters.items;
+  def.n_parameters = package->parameters.n;
+  return cpl_system_def_read_ssp(ctx, &def, out);
+}
+
+cpl_status cli_open(cpl_context* ctx, const char* path, cli_opening how, cpl_source** out) {
   *out = NULL;
+  const cli_isolation* isolation = how.isolation;
+  const cli_list* set = how.set;
   cpl_open_def def = cpl_default_open_def();
   def.path = path;
-  def.call_log = call_log;
+  def.call_log = how.call_log;
+  if (how.package != NULL) {
+    def.variant = how.package->variant;
+    def.parameters = how.package->parameters.items;
+    def.n_parameters = how.package->parameters.n;
+  }
   def.isolate = cli_isolates(isolation);
   if (def.isolate && !isnan(isolation->call_timeout)) def.call_timeout = isolation->call_timeout;
   if (def.call_timeout < 0)

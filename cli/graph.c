@@ -15,6 +15,7 @@ typedef struct graph_args {
   bool dot, json, html, svg, no_run;
   const char *log_level, *output;
   cli_isolation isolation;
+  cli_package package;
 } graph_args;
 
 enum { WIDTH = 80 };
@@ -293,12 +294,14 @@ static int run_graph(void* args_, int n, char** operands) {
     return CLI_FAILED;
   }
   if (args->no_run) {
-    cpl_status listed = no_run_print(ctx, operands[0], args->json, out);
+    cpl_status listed = no_run_print(ctx, operands[0], &args->package, args->json, out);
     const int result = listed < 0 ? cli_report(ctx, listed) : CLI_OK;
     cli_end_context(ctx);
     return cli_close_output(out, result);
   }
-  cpl_status st = cli_open(ctx, operands[0], NULL, NULL, &args->isolation, &source);
+  cpl_status st =
+      cli_open(ctx, operands[0],
+               (cli_opening){.isolation = &args->isolation, .package = &args->package}, &source);
   const bool picture = args->html || args->svg;
   const graph_form form = args->dot ? GRAPH_DOT : args->json ? GRAPH_JSON : GRAPH_TEXT;
   const bool modes = st >= 0 && graph_has_modes(source), lines = st >= 0 && graph_has_lines(source);
@@ -336,6 +339,7 @@ static const cli_option options[] = {
     {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
      AT(log_level)},
     CLI_NO_RUN(graph_args),
+    CLI_PACKAGE(graph_args),
     CLI_ISOLATION(graph_args),
     {0},
 };
@@ -345,7 +349,8 @@ const cli_verb cli_graph = {
     .operands = "FILE",
     .summary = "show the structure of a system",
     .text =
-        "Shows the models of a system (.yaml) with their connections, the order in which values "
+        "Shows the models of a system (.yaml, .ssp) with their connections, the order in which "
+        "values "
         "are computed in continuous time, the algebraic loops with their tearing variables, "
         "subsystems that do not influence each other, and unconnected inputs. The dependencies of "
         "outputs on inputs are declared by a model, detected by evaluating it, or assumed where "
@@ -356,7 +361,7 @@ const cli_verb cli_graph = {
         "the links between them, the order of a communication step, iterated loops and delayed "
         "links. For a system with modes it shows the state chart: the modes, the transitions "
         "between them, and their assignments.",
-    .suffixes = "yaml fmu c",
+    .suffixes = "yaml fmu c ssp ssd",
     .options = options,
     .args_size = sizeof(graph_args),
     .run = run_graph,

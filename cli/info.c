@@ -389,6 +389,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   const cpl_description* d = src->desc;
   print_head(out, src, fmu);
   print_counts(out, d);
+  info_print_ssp(out, src, all);
   print_states(out, src, all);
   info_print_residuals(out, d, fmu);
   print_causality(out, src, "Inputs", CPL_CAUSALITY_INPUT, all);
@@ -408,6 +409,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
 typedef struct info_args {
   bool json, all, no_run;
   cli_isolation isolation;
+  cli_package package;
 } info_args;
 
 static int run_info(void* user, int n_operands, char** operands) {
@@ -421,9 +423,10 @@ static int run_info(void* user, int n_operands, char** operands) {
   cpl_status st;
   const bool apart = args->no_run && (cli_ends_with(path, ".c") || cpl_is_system_path(path));
   if (apart) {
-    st = no_run_print(ctx, path, args->json, stdout);
+    st = no_run_print(ctx, path, &args->package, args->json, stdout);
   } else if (cli_ends_with(path, ".c") || cpl_is_system_path(path)) {
-    st = cli_open(ctx, path, NULL, NULL, &args->isolation, &src);
+    st = cli_open(ctx, path,
+                  (cli_opening){.isolation = &args->isolation, .package = &args->package}, &src);
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;
@@ -455,6 +458,7 @@ static const cli_option options[] = {
      .kind = CLI_FLAG,
      .offset = offsetof(info_args, json)},
     CLI_NO_RUN(info_args),
+    CLI_PACKAGE(info_args),
     CLI_ISOLATION(info_args),
     {0},
 };
@@ -467,10 +471,11 @@ const cli_verb cli_info = {
         "Shows versions, kinds, platforms, states, inputs, outputs, parameters, units, clocks, "
         "terminals, "
         "capabilities and the default experiment of an .fmu (or a folder with an unpacked "
-        "one), of a model in C or of a system. A model in C is compiled, loaded and called, and "
+        "one), of a model in C or of a system (.yaml, .ssp). A model in C is compiled, loaded and "
+        "called, and "
         "the FMUs of a system are loaded; with --no-run no model code is executed, and less "
         "information is available. Of an FMU only the description is read.",
-    .suffixes = "fmu c yaml",
+    .suffixes = "fmu c yaml ssp ssd",
     .options = options,
     .args_size = sizeof(info_args),
     .run = run_info,

@@ -31,4 +31,8 @@ void info_print_residuals(FILE* out, const cpl_description* d, const cpl_fmu* fm
 void info_write_residuals(cpli_json* j, const cpl_description* d, const cpl_fmu* fmu);
 void info_write_parts(cpli_json* j, const cpl_fmu* fmu);
 
+/// Of an SSP package: variants, hierarchy, values and their origins (info_ssp.c).
+void info_print_ssp(FILE* out, const cpl_source* src, bool all);
+void info_write_ssp(cpli_json* j, const cpl_source* src);
+
 const char* info_initial_name(const cpl_variable* v);  // NULL: none

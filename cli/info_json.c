@@ -196,6 +196,7 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   cpli_json_text(j, "license", d->license);
   cpli_json_text(j, "copyright", d->copyright);
   if (fmu != NULL) write_fmu(j, fmu);
+  info_write_ssp(j, src);
   write_experiment(j, &d->experiment);
   cpli_json_integer(j, "event_indicators", d->n_indicators);
   cpli_json_integer(j, "constraints", d->n_constraints);

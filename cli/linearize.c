@@ -20,6 +20,7 @@ typedef struct linearize_args {
   cli_list set, only;
   bool models, json;
   cli_isolation isolation;
+  cli_package package;
 } linearize_args;
 
 typedef struct session {
@@ -128,7 +129,10 @@ static cpl_status linearize_there(void* user, double t, const cpl_value* values)
 
 static cpl_status linearize(session* s) {
   const linearize_args* a = s->args;
-  cpl_status st = cli_open(s->ctx, s->path, NULL, &a->set, &a->isolation, &s->source);
+  cpl_status st =
+      cli_open(s->ctx, s->path,
+               (cli_opening){.set = &a->set, .isolation = &a->isolation, .package = &a->package},
+               &s->source);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
   if (st >= 0) st = make_experiment(s);
@@ -242,6 +246,7 @@ static const cli_option options[] = {
      CLI_NUMBER, AT(atol)},
     {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,
      AT(log_level)},
+    CLI_PACKAGE(linearize_args),
     CLI_ISOLATION(linearize_args),
     {0},
 };
@@ -251,14 +256,15 @@ const cli_verb cli_linearize = {
     .operands = "FILE",
     .summary = "linearise a model: the matrices A, B, C, D at a time",
     .text =
-        "Simulates FILE, an .fmu, a model in C (.c) or a system (.yaml), until a time, and gives "
+        "Simulates FILE, an .fmu, a model in C (.c) or a system (.yaml, .ssp), until a time, and "
+        "gives "
         "x' = A x + B u, y = C x + D u for small deviations from that point, after the events at "
         "that time. Inputs and outputs are those that the system declares (inputs without a value, "
         "outputs); if it has none, the unconnected inputs and all outputs of its models. A system "
         "is linearised exactly, loops included, as far as its models give exact derivatives; "
         "others use finite differences.\n\n"
         "  couplet linearize pendulums.yaml --at 2.5 --only 'left.*' -o left.json",
-    .suffixes = "yaml fmu c",
+    .suffixes = "yaml fmu c ssp ssd",
     .options = options,
     .args_size = sizeof(linearize_args),
     .run = run_linearize,

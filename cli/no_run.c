@@ -77,12 +77,13 @@ static void write_system(cpli_json* json, const cpl_system_def* def) {
   cpli_json_close(json, ']');
 }
 
-cpl_status no_run_print(cpl_context* ctx, const char* path, bool json, FILE* out) {
+cpl_status no_run_print(cpl_context* ctx, const char* path, const cli_package* package, bool json,
+                        FILE* out) {
   cpl_system_def* def = NULL;
   const bool c = cli_ends_with(path, ".c");
   cpl_status st = c ? compile(ctx, path)
                   : cpl_is_system_path(path)
-                      ? cpl_system_def_read(ctx, path, &def)
+                      ? cli_read_system(ctx, path, package, &def)
                       : cpl_fail(ctx, CPL_ERR_INPUT,
                                  "%s: --no-run: there is nothing to show of one "
                                  "FMU; couplet info reads its description",
@@ -150,10 +151,10 @@ static cpl_status check_system(cpl_context* ctx, const cpl_system_def* def,
   return st;
 }
 
-cpl_status no_run_check(cpl_context* ctx, const char* path) {
+cpl_status no_run_check(cpl_context* ctx, const char* path, const cli_package* package) {
   cpl_system_def* def = NULL;
   if (cli_ends_with(path, ".c")) return compile(ctx, path);
-  cpl_status st = cpl_system_def_read(ctx, path, &def);
+  cpl_status st = cli_read_system(ctx, path, package, &def);
   if (st >= 0) st = check_system(ctx, def, NULL);
   cpl_system_def_destroy(def);
   return st;

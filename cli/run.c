@@ -226,6 +226,7 @@ static const cli_option options[] = {
     {"set", 0, "NAME=VALUE",
      "a parameter or start value, optionally with a unit of the model; may be repeated", CLI_LIST,
      AT(set)},
+    CLI_PACKAGE(run_args),
     {"input", 0, "FILE",
      "CSV (or MAT) with a column time and columns named after inputs, \"T [degC]\" where a unit is "
      "to be converted",
@@ -292,7 +293,8 @@ const cli_verb cli_run = {
     .operands = "FILE",
     .summary = "simulate an FMU, a model in C or a system",
     .text =
-        "FILE is an .fmu, a model written in C (.c), a system of them (.yaml) or a composite model "
+        "FILE is an .fmu, a model written in C (.c), a system of them (.yaml), an SSP package "
+        "(.ssp, .ssd or a folder) or a composite model "
         "of the TLM framework (.xml), or the tlm.config of one of its sub-models. The defaults of "
         "times and tolerances are those of the model's default experiment. Results are written to "
         "NAME.csv in the current folder or to the file of -o: a column time, then one per "
@@ -300,7 +302,7 @@ const cli_verb cli_run = {
         "results so far. The file of an earlier run is replaced only after the first step; a file "
         "that another run is writing, or that inputs are read from, is an error.\n\n"
         "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
-    .suffixes = "fmu c yaml xml",
+    .suffixes = "fmu c yaml xml ssp ssd",
     .options = options,
     .args_size = sizeof(run_args),
     .run = run_file,

@@ -84,7 +84,8 @@ static cpl_status open_source(session* s) {
   bool limits = !a->processes && !a->serve.on;
   const cli_isolation isolation = {.on = a->isolate,
                                    .call_timeout = limits || a->isolate ? a->call_timeout : NAN};
-  return cli_open(s->ctx, s->path, a->call_log, &a->set, &isolation, &s->source);
+  const cli_opening how = {a->call_log, &a->set, &isolation, &a->package};
+  return cli_open(s->ctx, s->path, how, &s->source);
 }
 
 static cpl_status make_experiment(session* s) {
