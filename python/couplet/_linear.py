@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional, Union
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,6 +82,8 @@ def linearize(
     projection: Optional[str] = None,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
+    variant: Optional[str] = None,
+    parameters: Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]], None] = None,
 ) -> Linear:
     """Simulate up to the time ``at`` (default: the start) and linearise there.
 
@@ -116,6 +119,8 @@ def linearize(
         one_solver=True,
         isolate=isolate,
         call_timeout=call_timeout,
+        variant=variant,
+        parameters=parameters,
     ) as run:
         if at is not None and at > run.start_time:
             reached = run.advance(at)

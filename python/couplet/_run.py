@@ -262,6 +262,8 @@ def open(  # noqa: A001 (couplet.open)
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
+    variant: Optional[str] = None,
+    parameters: Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]], None] = None,
     threads: Optional[int] = None,
     processes: bool = False,
     input_ignore_extra: bool = False,
@@ -269,8 +271,8 @@ def open(  # noqa: A001 (couplet.open)
 ) -> Run:
     """Open a model or system for a simulation step by step.
 
-    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml). The keywords are those of
-    :func:`simulate`; without ``stop`` the run has no end.
+    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml, .ssp). The keywords are those
+    of :func:`simulate`; without ``stop`` the run has no end.
 
     >>> import couplet
     >>> run = couplet.open("examples/van_der_pol/van_der_pol.c", rtol=1e-8)
@@ -304,6 +306,8 @@ def simulate(
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
+    variant: Optional[str] = None,
+    parameters: Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]], None] = None,
     threads: Optional[int] = None,
     processes: bool = False,
     input_ignore_extra: bool = False,
@@ -311,7 +315,7 @@ def simulate(
 ) -> Result:
     """Simulate a model or system from start to stop.
 
-    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml). What is not given is taken
+    ``model`` is an .fmu, a model in C (.c), or a system (.yaml, .xml, .ssp). What is not given is taken
     from the file. The keywords are the options of ``couplet run``:
 
     start, stop       times [s]
@@ -333,6 +337,9 @@ def simulate(
                       the run
     call_timeout      end the run when a call of a model takes longer [s]; isolates
     call_log          a file that records every FMI call
+    variant, parameters
+                      of an SSP package: the variant with this name; a file (.ssv), or several,
+                      whose values replace those of the package
     threads, processes
                       systems with delay lines: number of threads; one process per component
     progress          a function of (time, step size), called at most ten times per second; True:

@@ -159,6 +159,10 @@ def make_settings(model: Model, **given: Any) -> dict[str, Any]:
     if "record" in settings:
         record = settings["record"]
         settings["record"] = (record,) if isinstance(record, str) else tuple(record)
+    if "parameters" in settings:
+        files = settings["parameters"]
+        several = not isinstance(files, (str, bytes, os.PathLike))
+        settings["parameters"] = tuple(os.fsencode(file) for file in (files if several else (files,)))
     if "call_log" in settings:
         settings["call_log"] = os.fsencode(settings["call_log"])
     if "input" in settings:

@@ -21,6 +21,9 @@ static cpl_status draw(drawing* d) {
     cpl_open_def def = cpl_default_open_def();
     def.path = s->path;
     def.isolate = s->isolate;
+    def.variant = s->variant;
+    def.parameters = s->parameters;
+    def.n_parameters = s->n_parameters;
     st = cpl_open_any(d->session.ctx, &def, &opened);
   }
   if (st >= 0) st = cpl_diagram_write(opened != NULL ? opened : s->source, d->path, d->form);

@@ -23,6 +23,7 @@ struct core_settings {
   cpl_model_solver* solvers;
   cpl_start* starts;
   const char** record;
+  const char** parameters;
   cpl_table* table;  // read from input_path
   const char* input_path;
   cpl_table* tables;   // one of all columns, then one per input with times of its own
@@ -67,6 +68,7 @@ static const member members[] = {
     {"isolate", 'b', AT(isolate)},
     {"call_timeout", 'd', AT(call_timeout)},
     {"call_log", 's', AT(call_log)},
+    {"variant", 's', AT(variant)},
     {"processes", 'b', AT(processes)},
     {"threads", 'i', AT(threads)},
 };
@@ -153,17 +155,23 @@ static bool read_starts(core_settings* s) {
   return s->starts != NULL && !PyErr_Occurred();
 }
 
-static bool read_record(core_settings* s) {
-  size_t n;
-  PyObject* list = tuple_of(s, "record", &n);
-  s->record = calloc(n + 1, sizeof *s->record);
-  for (size_t i = 0; i < n && s->record != NULL; i++) {
-    s->record[i] = text_at(list, i);
-    if (s->record[i] == NULL) return false;
+// A tuple of texts. Owned: *out by the settings.
+static bool read_texts(core_settings* s, const char* key, const char*** out, size_t* n) {
+  PyObject* list = tuple_of(s, key, n);
+  const char** texts = *out = calloc(*n + 1, sizeof *texts);
+  for (size_t i = 0; i < *n && texts != NULL; i++) {
+    texts[i] = text_at(list, i);
+    if (texts[i] == NULL) return false;
   }
+  return texts != NULL && !PyErr_Occurred();
+}
+
+static bool read_record(core_settings* s) {
+  bool fine = read_texts(s, "record", &s->record, &s->settings.n_record) &&
+              read_texts(s, "parameters", &s->parameters, &s->settings.n_parameters);
   s->settings.record = s->record;
-  s->settings.n_record = n;
-  return s->record != NULL && !PyErr_Occurred();
+  s->settings.parameters = s->parameters;
+  return fine;
 }
 
 static bool read_solvers(core_settings* s) {
@@ -360,6 +368,7 @@ void core_settings_destroy(core_settings* s) {
   free(s->solvers);
   free(s->starts);
   free(s->record);
+  free(s->parameters);
   free(s->tables);
   free(s->memory);
   free(s->names);

@@ -147,8 +147,15 @@ typedef struct checking {
 static void add_finding(void* user, const cpl_finding* f) {
   checking* c = user;
   PyGILState_STATE state = core_enter();
+  char place[4096] = "";
+  if (f->file != NULL) snprintf(place, sizeof place, "%s:%d: ", f->file, (int)f->line);
+  PyObject* text = core_str(f->text);
+  PyObject* before = core_str(place);
+  PyObject* whole = text != NULL && before != NULL ? PyUnicode_Concat(before, text) : NULL;
   PyObject* item = Py_BuildValue("(siisN)", f->error ? "error" : "warning", (int)f->line,
-                                 (int)f->column, f->rule, core_str(f->text));
+                                 (int)f->column, f->rule, whole);
+  Py_XDECREF(text);
+  Py_XDECREF(before);
   if (item != NULL) PyList_Append(c->list, item);
   Py_XDECREF(item);
   core_leave(&c->session, state);
