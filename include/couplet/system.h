@@ -283,6 +283,11 @@ CPL_DEFAULTS(cosimulation_def)  ///< cpl_default_cosimulation_def()
 CPL_API cpl_status cpl_system_def_set_cosimulation(cpl_system_def* def,
                                                    const cpl_cosimulation_def* how);
 
+/// Write a system file (docs/system-file.md) that defines the same system; paths of models and
+/// tables are written relative to its folder. Parts that exist in a program only (functions, opened
+/// models, tables in memory) are an error that names them.
+CPL_API cpl_status cpl_system_def_write(const cpl_system_def* def, const char* path);
+
 //------------------------------------ inspection ------------------------------------
 
 typedef struct cpl_member_info {
