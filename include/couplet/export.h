@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Builds an FMU from a model written in C (couplet/model.h).
+// Builds an FMU from a model written in C (couplet/model.h), and an SSP package from a system file.
 //
 //   char path[4096];
 //   cpl_build_def def = cpl_default_build_def();
@@ -33,6 +33,27 @@ CPL_DEFAULTS(build_def)  ///< cpl_default_build_def()
 /// gives the same bytes. `output` receives the path of the FMU.
 /// Nullable: output
 CPL_API cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output,
+                                 size_t size);
+
+//------------------------------------ SSP packages ------------------------------------
+
+/// How to make an SSP package (System Structure and Parameterization 1.0) of a system file. Start
+/// from cpl_default_ssp_build_def(), then change what you need.
+typedef struct cpl_ssp_build_def {
+  size_t size;         ///< set by cpl_default_ssp_build_def()
+  const char* system;  ///< path of the system file
+  const char* output;  ///< path of the package. Nullable: the file's name with .ssp, in this folder
+  int fmi_version;     ///< of FMUs that are made of models in C: 2 (default) or 3
+} cpl_ssp_build_def;
+
+CPL_DEFAULTS(ssp_build_def)  ///< cpl_default_ssp_build_def()
+
+/// Write a package with everything that the system needs: its FMUs as they are, FMUs made of its
+/// models in C, its tables, packages made of nested systems. What the standard cannot express
+/// (expressions, events, modes, delay lines, how to simulate) is an annotation, from which couplet
+/// reads the same system again (docs/ssp.md). `output` receives the path of the package.
+/// Nullable: output
+CPL_API cpl_status cpl_ssp_build(cpl_context* ctx, const cpl_ssp_build_def* def, char* output,
                                  size_t size);
 
 #ifdef __cplusplus

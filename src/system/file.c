@@ -17,7 +17,8 @@ typedef cpli_reader reader;
 //------------------------------------ source locations, texts ------------------------------------
 
 cpli_source_loc cpli_reader_loc(const reader* r, const cpli_yaml* node) {
-  return (cpli_source_loc){.file = r->def->file, .line = node->line, .column = node->column};
+  return (cpli_source_loc){
+      .file = r->def->file, .line = r->lines + node->line, .column = node->column};
 }
 
 cpl_status cpli_fail_node(const reader* r, const cpli_yaml* node, const char* fmt, ...) {
@@ -50,12 +51,12 @@ static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
   if (st < 0) return st;
   if (text[0] == '\0') return cpli_fail_node(r, node, "%s: the path is empty", what);
-  size_t folder = text[0] == '/' ? 0 : r->folder, n = strlen(text);
+  size_t folder = text[0] == '/' ? 0 : strlen(r->folder), n = strlen(text);
   out->loc = cpli_reader_loc(r, node);
   char* path = cpli_def_array(r->def, folder + n + 1, 1);
   out->text = path;
   if (path == NULL) return CPL_OK;  // reported when the item is added
-  memcpy(path, r->def->file, folder);
+  memcpy(path, r->folder, folder);
   memcpy(path + folder, text, n + 1);
   return CPL_OK;
 }
@@ -537,13 +538,10 @@ cpl_status cpli_def_read(cpl_context* ctx, const char* path, bool nested, cpl_sy
   if (st >= 0) st = cpl_system_def_create(ctx, &def);
   if (st >= 0) st = keep_path(def, path);
   if (st >= 0) {
-    const char* slash = strrchr(path, '/');
-    reader r = {.ctx = ctx,
-                .def = def,
-                .yaml = yaml,
-                .folder = slash != NULL ? (size_t)(slash - path) + 1 : 0,
-                .nested = nested};
-    st = read_root(&r, yaml->root);
+    char* folder = cpli_arena_strdup(&def->arena, path);
+    if (folder != NULL) folder[strrchr(path, '/') != NULL ? strrchr(path, '/') - path + 1 : 0] = 0;
+    reader r = {.ctx = ctx, .def = def, .yaml = yaml, .folder = folder, .nested = nested};
+    st = folder != NULL ? read_root(&r, yaml->root) : cpli_nomem(ctx);
   }
   cpli_yaml_close(yaml);
   if (st >= 0 && def->no_memory) st = cpli_nomem(ctx);

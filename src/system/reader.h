@@ -12,8 +12,9 @@ typedef struct cpli_reader {
   cpl_context* ctx;
   cpl_system_def* def;
   const cpli_yaml_file* yaml;
-  size_t folder;  // length of the folder in def->file, with its slash
-  bool nested;    // inside of another system it may be empty
+  const char* folder;  // where relative paths begin: "" or with a slash at its end
+  int32_t lines;       // before the text in its file
+  bool nested;         // inside of another system it may be empty
 } cpli_reader;
 
 //------------------------------------ file.c ------------------------------------

@@ -129,10 +129,11 @@ static void flow_settings(flow* f, const char* key, const cpli_setting* items, s
   end_flow(&inner, "");
 }
 
-static cpl_status flow_path(flow* f, const char* key, const cpli_located_text* path) {
+// Nullable: kind, of a model; NULL: a table
+static cpl_status flow_path(flow* f, const char* kind, const cpli_located_text* path) {
   char text[PATH_MAX];
-  cpl_status st = f->w->how->path(f->w->how->user, path, text);
-  if (st >= 0) flow_text(f, key, text);
+  cpl_status st = f->w->how->path(f->w->how->user, &kind, path, text);
+  if (st >= 0) flow_text(f, kind != NULL ? kind : "file", text);
   return st;
 }
 
@@ -160,9 +161,42 @@ static cpl_status write_model(writer* w, const cpl_system_def* def, const cpli_m
   return st;
 }
 
+// What the description of a package does not say of its components.
+static void write_components(writer* w, const cpl_system_def* def) {
+  bool any = false;
+  for (size_t i = 0; i < def->n_models; i++) {
+    if (!def->models[i].isolate) continue;
+    if (!any) begin_section(w, "isolate");
+    any = true;
+    fprintf(w->out, "%*s- ", w->indent + 2, "");
+    put_text(w, def->models[i].name.text);
+    fputc('\n', w->out);
+  }
+  any = false;
+  for (size_t i = 0; i < def->n_models; i++) {
+    const cpli_member* m = &def->models[i];
+    flow f = {w, false};
+    for (size_t k = 0; k < m->n_starts; k++) {
+      if (!w->how->keeps_start(w->how->user, i, &m->starts[k])) continue;
+      if (!any) begin_section(w, "start");
+      any = true;
+      if (!f.any) {
+        begin_item(w, m->name.text);
+        fputc('{', w->out);
+      }
+      flow_text(&f, m->starts[k].name.text, m->starts[k].value.text);
+    }
+    if (f.any) end_flow(&f, "\n");
+  }
+}
+
 static cpl_status write_models(writer* w, const cpl_system_def* def) {
   cpl_status st = CPL_OK;
-  if (def->n_models == 0 || w->how->without_models) return CPL_OK;
+  if (w->how->in_package) {
+    write_components(w, def);
+    return CPL_OK;
+  }
+  if (def->n_models == 0) return CPL_OK;
   begin_section(w, "models");
   for (size_t i = 0; i < def->n_models && st >= 0; i++) st = write_model(w, def, &def->models[i]);
   return st;
@@ -201,7 +235,7 @@ static cpl_status write_input(writer* w, const cpl_system_def* def, const cpli_i
   }
   flow f = begin_flow(w);
   if (in->kind == CPLI_INPUT_FILE) {
-    st = flow_path(&f, "file", &in->file);
+    st = flow_path(&f, NULL, &in->file);
     if (strcmp(in->column.text, in->name.text) != 0) flow_text(&f, "column", in->column.text);
     if (in->interpolation == CPL_INTERPOLATE_HOLD) flow_text(&f, "interpolation", "hold");
   } else {
@@ -342,7 +376,7 @@ static void write_experiment(writer* w, const cpl_system_def* def, bool of_solve
     const char* name = of_solver ? key->of_solver : key->name;
     bool is_number = i < CPLI_SOLVER, is_time = i == CPLI_START || i == CPLI_STOP;
     bool given = is_number ? !isnan(*(const double*)value) : *(const char* const*)value != NULL;
-    if (!given || name == NULL || (is_time && w->how->without_times)) continue;
+    if (!given || name == NULL || (is_time && w->how->in_package)) continue;
     if (!f.any) fprintf(w->out, "%*s%s: {", w->indent, "", of_solver ? "solver" : "experiment");
     if (is_number) flow_number(&f, name, *(const double*)value);
     else flow_text(&f, name, *(const char* const*)value);
@@ -517,7 +551,7 @@ cpl_status cpli_def_to_text(const cpl_system_def* def, const cpli_write_def* how
   writer w = {.how = how, .out = open_memstream(out, size)};
   if (w.out == NULL) return cpli_nomem(def->ctx);
   fputs("couplet: 1\n", w.out);
-  if (def->name.text != NULL) {
+  if (def->name.text != NULL && !how->in_package) {
     fputs("name: ", w.out);
     put_text(&w, def->name.text);
     fputc('\n', w.out);
@@ -561,8 +595,10 @@ typedef struct target {
   const char* folder;
 } target;
 
-static cpl_status path_from(void* user, const cpli_located_text* path, char* out) {
+static cpl_status path_from(void* user, const char** kind, const cpli_located_text* path,
+                            char* out) {
   const target* t = user;
+  (void)kind;
   return cpli_relative_path(t->ctx, t->folder, path->text, out);
 }
 

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// An SSP package of a system file: its description, and every file that it needs in resources/.
+// Models in C become FMUs, nested systems become packages.
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "couplet/component.h"
+#include "couplet/export.h"
+#include "export/ssd.h"
+#include "format/file.h"
+#include "format/folder.h"
+#include "format/zip_writer.h"
+
+// A file in the package.
+typedef struct resource {
+  char* origin;  // canonical path of the file that it was made of
+  char* name;    // "resources/pump.fmu"
+  char* bytes;
+  size_t size;
+} resource;
+
+typedef struct package {
+  cpl_context* ctx;
+  const cpl_ssp_build_def* def;
+  char* folder;  // temporary
+  resource* items;
+  size_t n, cap;
+} package;
+
+// What becomes of a file: the key of the model in a package, and the ending of its name.
+static const struct form {
+  const char *kind, *in_package, *ending;
+} forms[] = {{"fmu", "fmu", ".fmu"}, {"c", "fmu", ".fmu"}, {"system", "system", ".ssp"}};
+
+enum { LARGEST_FILE = 1 << 30 };
+
+void cpl_init_ssp_build_def(cpl_ssp_build_def* def, size_t size) {
+  const cpl_ssp_build_def all = {.fmi_version = 2};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+
+//------------------------------------ names ------------------------------------
+
+// The name of a path without folders and ending.
+static void stem_of(const char* path, char* out, size_t size) {
+  const char* slash = strrchr(path, '/');
+  const char* name = slash != NULL ? slash + 1 : path;
+  const char* dot = strrchr(name, '.');
+  size_t n = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+  snprintf(out, size, "%.*s", (int)n, name);
+}
+
+// Characters that need an escape in a URI are replaced.
+static void make_name(const package* p, const char* path, const char* ending, char* out,
+                      size_t size) {
+  char stem[200];
+  const char* dot = strrchr(path, '.');
+  stem_of(path, stem, sizeof stem);
+  for (char* c = stem; *c != '\0'; c++) {
+    bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                 strchr("-_.", *c) != NULL;
+    if (!plain) *c = '_';
+  }
+  if (ending == NULL) ending = dot != NULL && strlen(dot) < 8 ? dot : "";
+  snprintf(out, size, "resources/%s%s", stem, ending);
+  for (size_t i = 0, copy = 2; i < p->n; i++) {
+    if (strcmp(p->items[i].name, out) != 0) continue;
+    snprintf(out, size, "resources/%s_%zu%s", stem, copy++, ending);
+    i = (size_t)-1;  // the new name may be taken as well
+  }
+}
+
+//------------------------------------ files ------------------------------------
+
+// Makes the file that goes into the package; `out` has PATH_MAX bytes.
+static cpl_status convert(package* p, const struct form* form, const char* path, char* out) {
+  snprintf(out, PATH_MAX, "%s/%zu%s", p->folder, p->n, form->ending);
+  if (strcmp(form->kind, "c") == 0) {
+    cpl_build_def build = cpl_default_build_def();
+    build.model = path;
+    build.fmi_version = p->def->fmi_version;
+    build.output = out;
+    return cpl_fmu_build(p->ctx, &build, NULL, 0);
+  }
+  cpl_ssp_build_def nested = *p->def;
+  nested.system = path;
+  nested.output = out;
+  return cpl_ssp_build(p->ctx, &nested, NULL, 0);
+}
+
+static cpl_status add(package* p, const struct form* form, const cpli_located_text* path) {
+  char made[PATH_MAX], name[PATH_MAX];
+  cpl_status st = CPL_OK;
+  bool as_it_is = form == NULL || strcmp(form->kind, "fmu") == 0;
+  char* origin = realpath(path->text, NULL);
+  if (origin == NULL)
+    return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &path->loc, "%s: %s", path->text, strerror(errno));
+  if (!cpli_grow(p->ctx, (void**)&p->items, &p->cap, p->n, sizeof *p->items))
+    st = cpli_nomem(p->ctx);
+  if (st >= 0 && !as_it_is) st = convert(p, form, path->text, made);
+  resource item = {.origin = origin};
+  if (st >= 0)
+    st =
+        cpli_file_read(p->ctx, as_it_is ? path->text : made, LARGEST_FILE, &item.bytes, &item.size);
+  make_name(p, path->text, form != NULL ? form->ending : NULL, name, sizeof name);
+  item.name = strdup(name);
+  if (st >= 0 && item.name == NULL) st = cpli_nomem(p->ctx);
+  if (st >= 0) {
+    p->items[p->n++] = item;
+    return CPL_OK;
+  }
+  cpli_free(p->ctx, item.bytes);
+  free(item.name);
+  free(origin);
+  return st;
+}
+
+static cpl_status file_in_package(void* user, const char** kind, const cpli_located_text* path,
+                                  char* out) {
+  package* p = user;
+  const struct form* form = NULL;
+  for (size_t i = 0; *kind != NULL && i < CPLI_COUNT(forms); i++) {
+    if (strcmp(forms[i].kind, *kind) == 0) form = &forms[i];
+  }
+  char* origin = realpath(path->text, NULL);
+  size_t i = 0;
+  while (i < p->n && (origin == NULL || strcmp(p->items[i].origin, origin) != 0)) i++;
+  free(origin);
+  cpl_status st = i == p->n ? add(p, form, path) : CPL_OK;
+  if (st < 0) return st;
+  snprintf(out, PATH_MAX, "%s", p->items[i].name);
+  if (form != NULL) *kind = form->in_package;
+  return CPL_OK;
+}
+
+//------------------------------------ the package ------------------------------------
+
+static cpl_status write_package(package* p, const char* ssd, size_t size, const char* path) {
+  cpli_zip_entry* entries = cpli_alloc(p->ctx, p->n + 1, sizeof *entries);
+  if (entries == NULL) return cpli_nomem(p->ctx);
+  entries[0] = (cpli_zip_entry){.name = "SystemStructure.ssd", .bytes = ssd, .size = size};
+  for (size_t i = 0; i < p->n; i++)
+    entries[i + 1] = (cpli_zip_entry){
+        .name = p->items[i].name, .bytes = p->items[i].bytes, .size = p->items[i].size};
+  cpl_status st = cpli_zip_write(p->ctx, path, entries, p->n + 1);
+  cpli_free(p->ctx, entries);
+  return st;
+}
+
+static cpl_status build(package* p, const cpl_source* system, const char* path) {
+  char name[200];
+  cpli_writer text = {.ctx = p->ctx};
+  stem_of(p->def->system, name, sizeof name);
+  cpli_ssd_def def = {
+      .system = (const cpli_built*)system, .name = name, .file = file_in_package, .user = p};
+  cpl_status st = cpli_temp_folder_make(p->ctx, &p->folder);
+  if (st >= 0) st = cpli_ssd_write(&text, &def);
+  if (st >= 0) st = write_package(p, text.text, text.len, path);
+  cpli_writer_free(&text);
+  cpli_temp_folder_remove(p->ctx, p->folder);
+  cpli_free(p->ctx, p->folder);
+  for (size_t i = 0; i < p->n; i++) {
+    cpli_free(p->ctx, p->items[i].bytes);
+    free(p->items[i].name);
+    free(p->items[i].origin);
+  }
+  cpli_free(p->ctx, p->items);
+  return st;
+}
+
+cpl_status cpl_ssp_build(cpl_context* ctx, const cpl_ssp_build_def* given, char* output,
+                         size_t size) {
+  cpl_ssp_build_def def = cpl_default_ssp_build_def();
+  cpl_source* system = NULL;
+  char path[PATH_MAX];
+  cpl_status st = cpli_read_def(ctx, "cpl_ssp_build_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  if (def.output != NULL) {
+    snprintf(path, sizeof path, "%s", def.output);
+  } else {
+    stem_of(def.system, path, sizeof path - 4);
+    strcat(path, ".ssp");
+  }
+  st = cpl_system_open(ctx, def.system, &system);
+  package p = {.ctx = ctx, .def = &def};
+  if (st >= 0) st = build(&p, system, path);
+  cpl_source_destroy(system);
+  if (st >= 0 && output != NULL) snprintf(output, size, "%s", path);
+  return st;
+}
