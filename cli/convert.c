@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The verb `couplet convert`: system files and SSP packages.
-#include <limits.h>
-
 #include "cli.h"
 #include "couplet/export.h"
 
@@ -31,11 +29,11 @@ static int run(void* args, int n_operands, char** operands) {
   if (a->output == NULL) return cli_usage_error("convert: -o FILE says what to write");
   cpl_context* ctx = cli_context(a->log_level);
   if (ctx == NULL) return cli_usage_error("out of memory");
-  cpl_ssp_build_def def = cpl_default_ssp_build_def();
-  def.system = operands[0];
+  cpl_convert_def def = cpl_default_convert_def();
+  def.input = operands[0];
   def.output = a->output;
   if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
-  cpl_status st = cpl_ssp_build(ctx, &def, NULL, 0);
+  cpl_status st = cpl_convert(ctx, &def);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;
   if (st >= 0 && !a->quiet) printf("%s\n", a->output);
   cli_end_context(ctx);
@@ -46,7 +44,12 @@ const cli_verb cli_convert = {
     .name = "convert",
     .operands = "FILE",
     .summary = "write a system as an SSP package or as a system file",
-    .text = "",
+    .text =
+        "A package (.ssp) has all files that the system needs: FMUs as they are, FMUs made of "
+        "models in "
+        "C, tables. What SSP cannot express (expressions, events, modes, delay lines, how to "
+        "simulate) "
+        "is an annotation, from which couplet reads the same system again.",
     .suffixes = "yaml ssp ssd",
     .options = options,
     .args_size = sizeof(convert_args),

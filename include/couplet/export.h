@@ -35,26 +35,28 @@ CPL_DEFAULTS(build_def)  ///< cpl_default_build_def()
 CPL_API cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* def, char* output,
                                  size_t size);
 
-//------------------------------------ SSP packages ------------------------------------
+//------------------------------------ systems ------------------------------------
 
-/// How to make an SSP package (System Structure and Parameterization 1.0) of a system file. Start
-/// from cpl_default_ssp_build_def(), then change what you need.
-typedef struct cpl_ssp_build_def {
-  size_t size;         ///< set by cpl_default_ssp_build_def()
-  const char* system;  ///< path of the system file
-  const char* output;  ///< path of the package. Nullable: the file's name with .ssp, in this folder
+/// How to convert a system. Start from cpl_default_convert_def(), then change what you need.
+typedef struct cpl_convert_def {
+  size_t size;         ///< set by cpl_default_convert_def()
+  const char* input;   ///< a system file (.yaml), or a package or description of SSP (.ssp, .ssd)
+  const char* output;  ///< by its ending: a package (.ssp) or a system file (.yaml)
   int fmi_version;     ///< of FMUs that are made of models in C: 2 (default) or 3
-} cpl_ssp_build_def;
+} cpl_convert_def;
 
-CPL_DEFAULTS(ssp_build_def)  ///< cpl_default_ssp_build_def()
+CPL_DEFAULTS(convert_def)  ///< cpl_default_convert_def()
 
-/// Write a package with everything that the system needs: its FMUs as they are, FMUs made of its
-/// models in C, its tables, packages made of nested systems. What the standard cannot express
-/// (expressions, events, modes, delay lines, how to simulate) is an annotation, from which couplet
-/// reads the same system again (docs/ssp.md). `output` receives the path of the package.
-/// Nullable: output
-CPL_API cpl_status cpl_ssp_build(cpl_context* ctx, const cpl_ssp_build_def* def, char* output,
-                                 size_t size);
+/// Write a system in another form (docs/ssp.md).
+///
+/// A package (System Structure and Parameterization 1.0) has everything that the system needs: its
+/// FMUs as they are, FMUs made of its models in C, its tables, packages made of nested systems.
+/// What the standard cannot express (expressions, events, modes, delay lines, how to simulate) is
+/// an annotation, from which couplet reads the same system again.
+///
+/// A system file refers to the files of the input, relative to its own folder. Those inside of a
+/// package are copied to a folder beside the output, "plant_files" for plant.yaml.
+CPL_API cpl_status cpl_convert(cpl_context* ctx, const cpl_convert_def* def);
 
 #ifdef __cplusplus
 }

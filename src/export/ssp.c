@@ -10,6 +10,7 @@
 
 #include "couplet/component.h"
 #include "couplet/export.h"
+#include "export/convert.h"
 #include "export/ssd.h"
 #include "format/file.h"
 #include "format/folder.h"
@@ -25,7 +26,7 @@ typedef struct resource {
 
 typedef struct package {
   cpl_context* ctx;
-  const cpl_ssp_build_def* def;
+  const cpl_convert_def* def;
   char* folder;  // temporary
   resource* items;
   size_t n, cap;
@@ -38,15 +39,10 @@ static const struct form {
 
 enum { LARGEST_FILE = 1 << 30 };
 
-void cpl_init_ssp_build_def(cpl_ssp_build_def* def, size_t size) {
-  const cpl_ssp_build_def all = {.fmi_version = 2};
-  cpli_init_def(def, size, &all, sizeof all);
-}
-
 //------------------------------------ names ------------------------------------
 
 // The name of a path without folders and ending.
-static void stem_of(const char* path, char* out, size_t size) {
+void cpli_stem_of(const char* path, char* out, size_t size) {
   const char* slash = strrchr(path, '/');
   const char* name = slash != NULL ? slash + 1 : path;
   const char* dot = strrchr(name, '.');
@@ -59,7 +55,7 @@ static void make_name(const package* p, const char* path, const char* ending, ch
                       size_t size) {
   char stem[200];
   const char* dot = strrchr(path, '.');
-  stem_of(path, stem, sizeof stem);
+  cpli_stem_of(path, stem, sizeof stem);
   for (char* c = stem; *c != '\0'; c++) {
     bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                  strchr("-_.", *c) != NULL;
@@ -86,10 +82,10 @@ static cpl_status convert(package* p, const struct form* form, const char* path,
     build.output = out;
     return cpl_fmu_build(p->ctx, &build, NULL, 0);
   }
-  cpl_ssp_build_def nested = *p->def;
-  nested.system = path;
+  cpl_convert_def nested = *p->def;
+  nested.input = path;
   nested.output = out;
-  return cpl_ssp_build(p->ctx, &nested, NULL, 0);
+  return cpli_ssp_build(p->ctx, &nested);
 }
 
 static cpl_status add(package* p, const struct form* form, const cpli_located_text* path) {
@@ -139,27 +135,27 @@ static cpl_status file_in_package(void* user, const char** kind, const cpli_loca
 
 //------------------------------------ the package ------------------------------------
 
-static cpl_status write_package(package* p, const char* ssd, size_t size, const char* path) {
+static cpl_status write_package(package* p, const char* ssd, size_t size) {
   cpli_zip_entry* entries = cpli_alloc(p->ctx, p->n + 1, sizeof *entries);
   if (entries == NULL) return cpli_nomem(p->ctx);
   entries[0] = (cpli_zip_entry){.name = "SystemStructure.ssd", .bytes = ssd, .size = size};
   for (size_t i = 0; i < p->n; i++)
     entries[i + 1] = (cpli_zip_entry){
         .name = p->items[i].name, .bytes = p->items[i].bytes, .size = p->items[i].size};
-  cpl_status st = cpli_zip_write(p->ctx, path, entries, p->n + 1);
+  cpl_status st = cpli_zip_write(p->ctx, p->def->output, entries, p->n + 1);
   cpli_free(p->ctx, entries);
   return st;
 }
 
-static cpl_status build(package* p, const cpl_source* system, const char* path) {
+static cpl_status build(package* p, const cpl_source* system) {
   char name[200];
   cpli_writer text = {.ctx = p->ctx};
-  stem_of(p->def->system, name, sizeof name);
+  cpli_stem_of(p->def->input, name, sizeof name);
   cpli_ssd_def def = {
       .system = (const cpli_built*)system, .name = name, .file = file_in_package, .user = p};
   cpl_status st = cpli_temp_folder_make(p->ctx, &p->folder);
   if (st >= 0) st = cpli_ssd_write(&text, &def);
-  if (st >= 0) st = write_package(p, text.text, text.len, path);
+  if (st >= 0) st = write_package(p, text.text, text.len);
   cpli_writer_free(&text);
   cpli_temp_folder_remove(p->ctx, p->folder);
   cpli_free(p->ctx, p->folder);
@@ -172,23 +168,11 @@ static cpl_status build(package* p, const cpl_source* system, const char* path) 
   return st;
 }
 
-cpl_status cpl_ssp_build(cpl_context* ctx, const cpl_ssp_build_def* given, char* output,
-                         size_t size) {
-  cpl_ssp_build_def def = cpl_default_ssp_build_def();
+cpl_status cpli_ssp_build(cpl_context* ctx, const cpl_convert_def* def) {
   cpl_source* system = NULL;
-  char path[PATH_MAX];
-  cpl_status st = cpli_read_def(ctx, "cpl_ssp_build_def", given, &def, sizeof def);
-  if (st < 0) return st;
-  if (def.output != NULL) {
-    snprintf(path, sizeof path, "%s", def.output);
-  } else {
-    stem_of(def.system, path, sizeof path - 4);
-    strcat(path, ".ssp");
-  }
-  st = cpl_system_open(ctx, def.system, &system);
-  package p = {.ctx = ctx, .def = &def};
-  if (st >= 0) st = build(&p, system, path);
+  cpl_status st = cpl_system_open(ctx, def->input, &system);
+  package p = {.ctx = ctx, .def = def};
+  if (st >= 0) st = build(&p, system);
   cpl_source_destroy(system);
-  if (st >= 0 && output != NULL) snprintf(output, size, "%s", path);
   return st;
 }

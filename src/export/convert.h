@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The forms that a system is converted to.
+#pragma once
+
+#include "couplet/export.h"
+
+/// An SSP package of a system file.
+cpl_status cpli_ssp_build(cpl_context* ctx, const cpl_convert_def* def);
+
+/// The name of a path without folders and ending.
+void cpli_stem_of(const char* path, char* out, size_t size);
