@@ -253,6 +253,13 @@ bool cpli_is_ssp(const char* path);
 /// Read a further parameter set (.ssv) that is bound to the system as a whole, after its own ones.
 cpl_status cpli_ssp_add_parameters(cpli_ssp* ssp, const char* path);
 
+/// The path by which a .ssd can be opened again: "/tmp/x/sub.ssp#SystemStructure.ssd". It is valid
+/// as long as the package. NULL: out of memory.
+const char* cpli_ssp_path_of(cpli_ssp* ssp, const cpli_ssp_file* ssd);
+/// Unpack all files of the package that a file is in; *folder, with a final '/', has them as long
+/// as `ssp` is open.
+cpl_status cpli_ssp_unpack(cpli_ssp* ssp, const cpli_ssp_file* file, const char** folder);
+
 /// Write the package again as an archive (.ssp): all files that were read from their trees, all
 /// others as they are. Of a single .ssd the files that it refers to are added.
 cpl_status cpli_ssp_write(const cpli_ssp* ssp, const char* path);

@@ -72,7 +72,12 @@ cpl_status cpli_def_read_annotation(cpl_system_def* def, const char* text, int32
   cpli_yaml_file* yaml = NULL;
   cpl_status st = cpli_yaml_parse(def->ctx, def->file, text, strlen(text), &yaml);
   if (st < 0) return st;
-  cpli_reader r = {.ctx = def->ctx, .def = def, .yaml = yaml, .folder = folder, .lines = line - 1};
+  cpli_reader r = {.ctx = def->ctx,
+                   .def = def,
+                   .yaml = yaml,
+                   .folder = folder,
+                   .lines = line - 1,
+                   .inside = true};
   st = cpli_yaml_mapping(yaml, yaml->root, "an annotation " CPLI_SSP_ANNOTATION);
   for (const cpli_yaml* c = st >= 0 ? yaml->root->first : NULL; c != NULL && st >= 0; c = c->next)
     st = read_section(&r, c);

@@ -44,6 +44,15 @@ cpli_located_text cpli_read_key(reader* r, const cpli_yaml* child) {
   return cpli_def_text(r->def, child->key->text, cpli_reader_loc(r, child->key));
 }
 
+static bool leads_outside(const char* path) {
+  if (path[0] == '/') return true;
+  for (const char* part = path; part != NULL; part = strchr(part, '/')) {
+    part += *part == '/';
+    if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) return true;
+  }
+  return false;
+}
+
 // A path, relative to the folder of the file.
 static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
                             cpli_located_text* out) {
@@ -51,6 +60,8 @@ static cpl_status read_path(reader* r, const cpli_yaml* node, const char* what,
   cpl_status st = cpli_yaml_string(r->yaml, node, what, &text);
   if (st < 0) return st;
   if (text[0] == '\0') return cpli_fail_node(r, node, "%s: the path is empty", what);
+  if (r->inside && leads_outside(text))
+    return cpli_fail_node(r, node, "%s: %s leads out of the package", what, text);
   size_t folder = text[0] == '/' ? 0 : strlen(r->folder), n = strlen(text);
   out->loc = cpli_reader_loc(r, node);
   char* path = cpli_def_array(r->def, folder + n + 1, 1);

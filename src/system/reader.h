@@ -14,6 +14,7 @@ typedef struct cpli_reader {
   const cpli_yaml_file* yaml;
   const char* folder;  // where relative paths begin: "" or with a slash at its end
   int32_t lines;       // before the text in its file
+  bool inside;         // paths must not lead out of the folder
   bool nested;         // inside of another system it may be empty
 } cpli_reader;
 

@@ -19,6 +19,7 @@ static cpl_status fill(cpli_flat* f) {
   if (st >= 0) st = cpli_flat_values(f);
   if (st >= 0) st = cpli_flat_emit(f);
   if (st >= 0) st = cpli_flat_hints(f);
+  if (st >= 0) st = cpli_flat_annotation(f);
   if (st >= 0 && f->n_errors > 0) st = cpl_fail(f->ctx, CPL_ERR_INPUT, "%s", f->first_error);
   if (st >= 0 && f->def->no_memory) st = cpli_nomem(f->ctx);
   return st;

@@ -127,7 +127,7 @@ static void choose_role(port* p) {
   if (is_text(type) || p->kind == CPLI_SSP_STRUCTURAL_PARAMETER || !known_size ||
       (constant && type != CPL_REAL))
     p->is_pushed = true;
-  else if (constant) p->is_parameter = p->is_used;
+  else if (constant) p->is_parameter = p->is_used || p->node->parent == NULL;
   else p->is_input = p->is_used || (p->kind == CPLI_SSP_INPUT && p->node->parent == NULL);
 }
 
@@ -293,8 +293,8 @@ static cpl_status add_model(flat* f, const node* n) {
   const cpli_ssp_element* e = n->element;
   return cpli_def_add_model(
       f->def, (cpli_member){.name = {n->path, e->loc},
-                            .kind = CPL_MEMBER_FMU,
-                            .path = {e->fmu, e->loc},
+                            .kind = n->own_system != NULL ? CPL_MEMBER_SYSTEM : CPL_MEMBER_FMU,
+                            .path = {n->own_system != NULL ? n->own_system : e->fmu, e->loc},
                             .as = as[e->implementation],
                             .exactly_as = true,
                             .scheduled = e->implementation == CPLI_SSP_SCHEDULED_EXECUTION,

@@ -60,7 +60,8 @@ struct cpli_flat_node {
   const cpli_ssp_element* system;  // with its content: itself or the inner one; NULL: no system
   cpli_flat_node* parent;          // Nullable: the root
   const char* path;                // "plant.motor"; "" of the root
-  bool is_model;                   // an FMU
+  bool is_model;                   // an FMU, or a package that is a system of its own
+  const char* own_system;          // path of that package. Nullable
   cpli_flat_node* children;
   size_t n_children;
   cpli_names child_names;
@@ -147,6 +148,13 @@ cpl_status cpli_flat_map_text(cpli_flat* f, const cpli_ssp_transform* map, const
 
 /// Models, inputs, parameters, connections and outputs of the definition.
 cpl_status cpli_flat_emit(cpli_flat* f);
+
+//------------------------------------ ssp_annotation.c ------------------------------------
+
+/// Whether the system is a package with an annotation of ours.
+bool cpli_flat_has_own(const cpli_ssp_element* system);
+/// Reads the annotation of the package, if it has one.
+cpl_status cpli_flat_annotation(cpli_flat* f);
 
 //------------------------------------ ssp_hints.c ------------------------------------
 

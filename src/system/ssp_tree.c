@@ -303,6 +303,11 @@ static cpl_status make_node(flat* f, node* n) {
     return st < 0 ? st : find_entries(f, n);
   }
   if (e->kind == CPLI_SSP_COMPONENT && e->fmu != NULL) return make_model(f, n);
+  if (e->kind == CPLI_SSP_COMPONENT && e->inner != NULL && e->inner->file != e->file &&
+      cpli_flat_has_own(e->inner)) {
+    n->own_system = cpli_ssp_path_of(f->ssp, e->inner->file);
+    return n->own_system != NULL ? make_model(f, n) : cpli_nomem(f->ctx);
+  }
   n->system = e->kind == CPLI_SSP_COMPONENT && e->inner != NULL ? e->inner : e;
   cpl_status st = CPL_OK;
   if (e->kind == CPLI_SSP_COMPONENT && e->inner == NULL) st = check_component(f, n);
