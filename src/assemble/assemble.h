@@ -140,6 +140,9 @@ cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* 
 /// to, as that of the input; *out is unchanged when there is none.
 cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind kind, int32_t index,
                                 double* out);
+/// The text of a start value in the unit of its variable; *out NULL: it is ignored.
+/// Owned: *out by the caller, who calls cpli_free().
+cpl_status cpli_start_text(const cpli_built* b, size_t model, const cpli_setting* s, char** out);
 /// Computes the parameters of the system; they may depend on each other in any order.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Writes start values of members into the description of the aggregate.

@@ -83,15 +83,36 @@ static bool is_settable(const cpl_variable* v) {
          v->type != CPL_CLOCK && (v->causality == CPL_CAUSALITY_INPUT || !computed);
 }
 
-// A start value of a file with units and enumerations of its own.
-static cpl_status set_foreign(cpl_component* c, const cpl_variable* v, const cpli_setting* s) {
-  char* owned = NULL;
+// The value of a file with units and enumerations of its own, as a value of the variable. Owned:
+// *owned by the caller; *out is it, or a text of `s`.
+static cpl_status foreign_text(cpl_component* c, const cpl_variable* v, const cpli_setting* s,
+                               char** owned, const char** out) {
   const bool named = v->type == CPL_STRING || (v->type == CPL_ENUMERATION && s->number != NULL &&
                                                has_item(c->desc, v, s->value.text));
-  cpl_start start = {s->name.text, s->number != NULL && !named ? s->number : s->value.text};
   cpl_status st = CPL_OK;
-  if (v->type == CPL_REAL && s->transform != NULL) st = transform_text(c, v, s, &owned);
-  if (owned != NULL) start.value = owned;
+  *owned = NULL;
+  if (v->type == CPL_REAL && s->transform != NULL) st = transform_text(c, v, s, owned);
+  *out = *owned != NULL ? *owned : s->number != NULL && !named ? s->number : s->value.text;
+  return st;
+}
+
+cpl_status cpli_start_text(const cpli_built* b, size_t model, const cpli_setting* s, char** out) {
+  const cpl_description* d = b->sources[model]->desc;
+  const cpl_variable* v = variable_of(d, s->name.text);
+  cpl_component shown = {.desc = d, .ctx = b->base.ctx, .name = b->def->models[model].name.text};
+  const char* text = s->value.text;
+  cpl_status st = CPL_OK;
+  *out = NULL;
+  if (s->optional && (v == NULL || !is_settable(v))) return CPL_OK;
+  if (s->optional) st = foreign_text(&shown, v, s, out, &text);
+  if (st >= 0 && *out == NULL) *out = cpli_strdup(b->base.ctx, text);
+  return st >= 0 && *out == NULL ? cpli_nomem(b->base.ctx) : st;
+}
+
+static cpl_status set_foreign(cpl_component* c, const cpl_variable* v, const cpli_setting* s) {
+  char* owned = NULL;
+  cpl_start start = {.name = s->name.text};
+  cpl_status st = foreign_text(c, v, s, &owned, &start.value);
   if (st >= 0) st = cpli_set_starts(c, &start, 1);
   cpli_free(c->ctx, owned);
   return st;

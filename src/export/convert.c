@@ -4,7 +4,8 @@
 // cpl_convert(): the endings of both names say what becomes what.
 #include "export/convert.h"
 
-#include "assemble/assemble.h"
+#include "format/source_loc.h"
+#include "ssp/ssp.h"
 
 void cpl_init_convert_def(cpl_convert_def* def, size_t size) {
   const cpl_convert_def all = {.fmi_version = 2};
@@ -16,18 +17,20 @@ static bool ends_with(const char* path, const char* ending) {
   return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static cpl_status write_system_file(cpl_context* ctx, const cpl_convert_def* def) {
-  cpl_system_def* system = NULL;
-  cpl_status st = cpl_system_def_read(ctx, def->input, &system);
-  if (st >= 0) st = cpl_system_def_write(system, def->output);
-  cpl_system_def_destroy(system);
+static cpl_status write_package(cpl_context* ctx, const cpl_convert_def* def) {
+  cpli_ssp* ssp = NULL;
+  if (!cpli_is_ssp(def->input)) return cpli_ssp_build(ctx, def);
+  cpl_status st = cpli_ssp_open(ctx, def->input, NULL, NULL, &ssp);
+  if (st >= 0) st = cpli_ssp_write(ssp, def->output);
+  cpli_ssp_close(ssp);
   return st;
 }
 
 static const struct form {
   const char* ending;
   cpl_status (*write)(cpl_context* ctx, const cpl_convert_def* def);
-} forms[] = {{".ssp", cpli_ssp_build}, {".yaml", write_system_file}, {".yml", write_system_file}};
+} forms[] = {
+    {".ssp", write_package}, {".yaml", cpli_system_file_build}, {".yml", cpli_system_file_build}};
 
 cpl_status cpl_convert(cpl_context* ctx, const cpl_convert_def* given) {
   cpl_convert_def def = cpl_default_convert_def();

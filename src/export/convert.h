@@ -9,5 +9,8 @@
 /// An SSP package of a system file.
 cpl_status cpli_ssp_build(cpl_context* ctx, const cpl_convert_def* def);
 
+/// A system file of any system.
+cpl_status cpli_system_file_build(cpl_context* ctx, const cpl_convert_def* def);
+
 /// The name of a path without folders and ending.
 void cpli_stem_of(const char* path, char* out, size_t size);

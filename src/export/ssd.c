@@ -397,6 +397,19 @@ static void write_end(draft* d, const char* end, const char* element, const char
   cpli_write_attribute(d->out, name, connector);
 }
 
+// The end of a connection, with its factor and offset.
+static void write_scaling(draft* d, const cpli_transform* t) {
+  if (t == NULL) {
+    cpli_write(d->out, "/>\n");
+    return;
+  }
+  cpli_write(d->out, "><ssc:LinearTransformation factor=\"");
+  cpli_write_number(d->out, t->steps[0].factor);
+  cpli_write(d->out, "\" offset=\"");
+  cpli_write_number(d->out, t->steps[0].offset);
+  cpli_write(d->out, "\"/></ssd:Connection>\n");
+}
+
 static void write_connections(draft* d) {
   const cpl_system_def* def = d->def;
   list l = {"    ", "Connections", false};
@@ -416,7 +429,7 @@ static void write_connections(draft* d) {
     write_end(d, "end", def->models[link->model].name.text,
               variable_of(d, link->model, link->var)->name);
     if (c->keep_units) cpli_write(d->out, " suppressUnitConversion=\"true\"");
-    cpli_write(d->out, "/>\n");
+    write_scaling(d, c->transform);
   }
   for (size_t i = 0; i < def->n_outputs; i++) {
     cpli_ref ref;
@@ -461,6 +474,7 @@ static cpl_status write_annotation(draft* d) {
   cpli_write_def how = {.path = path_in_package,
                         .user = d,
                         .in_package = true,
+                        .needs_master = d->system->n_steppers > 0,
                         .keeps_start = is_left,
                         .parameters = d->parameters,
                         .inputs = d->inputs,

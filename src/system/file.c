@@ -186,6 +186,7 @@ static cpl_status read_model(reader* r, const cpli_yaml* node) {
                                      "start", "isolate", "count",  "interfaces"};
   static const char* const kinds[] = {"me", "cs"};
   cpli_member m = {.name = cpli_read_key(r, node)};
+  if (strchr(node->key->text, '.') != NULL) r->def->hierarchical = true;
   cpl_status st = cpli_yaml_mapping(r->yaml, node, node->key->text);
   if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   int given = 0;

@@ -265,8 +265,11 @@ static cpl_status write_connections(writer* w, const cpl_system_def* def) {
     const cpli_connection* c = &def->connections[i];
     if (without != NULL && without[i]) continue;
     if (c->coupling != NULL) return of_program(def, &c->target, "its value is a function in C");
+    const cpli_transform* t = c->transform;
+    if (t != NULL && (t->unit != NULL || t->n_steps != 1 || t->steps[0].unit != NULL))
+      return of_program(def, &c->target, "its connectors have units of their own");
     begin_item(w, c->target.text);
-    if (!c->convert && !c->keep_units) {
+    if (!c->convert && !c->keep_units && t == NULL) {
       put_text(w, c->source.text);
       fputc('\n', w->out);
       continue;
@@ -275,6 +278,8 @@ static cpl_status write_connections(writer* w, const cpl_system_def* def) {
     flow_text(&f, "from", c->source.text);
     flow_true(&f, "convert", c->convert);
     if (c->keep_units) flow_text(&f, "convert-units", "false");
+    if (t != NULL && t->steps[0].factor != 1) flow_number(&f, "factor", t->steps[0].factor);
+    if (t != NULL && t->steps[0].offset != 0) flow_number(&f, "offset", t->steps[0].offset);
     end_flow(&f, "\n");
   }
   return CPL_OK;
@@ -386,7 +391,7 @@ static void write_experiment(writer* w, const cpl_system_def* def, bool of_solve
 
 static void write_master(writer* w, const cpl_system_def* def) {
   const cpli_cosimulation* m = &def->cosimulation;
-  if (!m->given) return;
+  if (!m->given && !w->how->needs_master) return;
   fprintf(w->out, "%*smaster: ", w->indent, "");
   flow f = begin_flow(w);
   flow_text(&f, "algorithm", m->algorithm.text);

@@ -154,8 +154,11 @@ static const struct bad_file {
     {"couplet: 1\nmodels: {m: {c: ''}}\n", "s.yaml:2:18: c: the path is empty"},
     {"couplet: 1\nmodels: {m: {fmu: a, as: mee}}\n",
      "s.yaml:2:26: unknown as mee (did you mean me?)"},
-    {"couplet: 1\nmodels: {m.n: {c: a}}\n",
-     "s.yaml:2:10: model \"m.n\": the name of a model has no dots"},
+    {"couplet: 1\nmodels: {m.n: {c: a}, m: {c: a}}\n",
+     "s.yaml:2:23: names of variables of \"m\" and of \"m.n\" (s.yaml:2:10: ...) could be the "
+     "same"},
+    {"couplet: 1\nmodels: {m: {c: a}, m.n.o: {c: a}}\n",
+     "s.yaml:2:21: names of variables of \"m.n.o\" and of \"m\""},
     {"couplet: 1\nmodels: {\"it's\": {c: a}}\n",
      "s.yaml:2:11: model \"it's\": a name has no quotes or control characters"},
     {"couplet: 1\nmodels: {' m': {c: a}}\n",
