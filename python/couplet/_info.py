@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
-"""What model files contain, and building FMUs."""
+"""What model files contain, building FMUs, and converting systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._errors import UnknownNameError, log_level
 if TYPE_CHECKING:
     from ._settings import Path
 
-__all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build"]
+__all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build", "convert"]
 
 
 class Variable(NamedTuple):
@@ -195,3 +195,12 @@ def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2) -> str:
     """
     where = os.fsencode(output) if output is not None else None
     return _core.build(os.fsencode(model), where, fmi, log_level())
+
+
+def convert(input: Path, output: Path, *, fmi: int = 2) -> str:
+    """Write a system as an SSP package (``.ssp``) or as a system file (``.yaml``); returns the path of the output.
+
+    ``input`` is a system file, or a package or description of SSP. Models in C become FMUs of version ``fmi`` in a package.
+    """
+    _core.convert(os.fsencode(input), os.fsencode(output), fmi, log_level())
+    return os.fsdecode(output)

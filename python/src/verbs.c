@@ -206,6 +206,22 @@ static PyObject* build(PyObject* module, PyObject* args) {
   return result;
 }
 
+static PyObject* convert(PyObject* module, PyObject* args) {
+  cpl_convert_def def = cpl_default_convert_def();
+  int fmi, level;
+  core_session s;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "yyii", &def.input, &def.output, &fmi, &level) ||
+      !core_session_open(&s, (cpl_log_level)level))
+    return NULL;
+  def.fmi_version = fmi;
+  bool fine = core_begin(&s);
+  if (fine) fine = core_end(&s, cpl_convert(s.ctx, &def));
+  core_session_close(&s);
+  if (!fine) return NULL;
+  Py_RETURN_NONE;
+}
+
 //------------------------------------ results ------------------------------------
 
 // Columns of Python: their descriptions, and their values as memory or as lists of texts.
@@ -477,6 +493,7 @@ PyMethodDef core_verbs[] = {
     {"info", info, METH_VARARGS, "info(path, isolate, log_level): what a file contains."},
     {"check", check, METH_VARARGS, "check(path, strict, isolate, call_timeout): findings."},
     {"build", build, METH_VARARGS, "build(model, output, fmi, log_level): an FMU of a C model."},
+    {"convert", convert, METH_VARARGS, "convert(input, output, fmi, log_level): SSP and system files."},
     {"save", save, METH_VARARGS, "save(path, columns, values, units, comment): a result file."},
     {"read", read_results, METH_VARARGS, "read(path): a result file."},
     {"view", view, METH_VARARGS, "view(path, columns, values, title, only): a page or a picture."},

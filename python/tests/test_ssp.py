@@ -60,3 +60,19 @@ def test_parameters_and_variants(house):
 def test_linearisation(house):
     linear = couplet.linearize(house / "house", parameters=[house / "extra.ssv"])
     assert linear.A[0, 0] == pytest.approx(-600 / 2e5)
+
+
+def test_convert(house, tmp_path):
+    system = EXAMPLE.parent / "two_masses" / "two_masses.yaml"
+    expected = couplet.simulate(system, stop=2)
+    package = couplet.convert(system, tmp_path / "masses.ssp", fmi=3)
+    assert package == str(tmp_path / "masses.ssp")
+    back = couplet.convert(package, tmp_path / "back.yaml")
+    for file in (package, back):
+        r = couplet.simulate(file, stop=2)
+        assert r.names == expected.names
+        assert all((r[name] == expected[name]).all() for name in r.names)
+    flat = couplet.convert(house / "house", tmp_path / "house.yaml")
+    assert couplet.simulate(flat)["T"][-1] == couplet.simulate(house / "house")["T"][-1]
+    with pytest.raises(couplet.InputError, match="neither in .ssp nor in .yaml"):
+        couplet.convert(system, tmp_path / "x.zip")
