@@ -35,8 +35,7 @@ static const char* zeromq_version(char* text, size_t size) {
 static const char* version_of(const part* p, char* text, size_t size) {
   static const struct {
     const char *name, *version;
-  } built[] = {
-      {"libzip", LIBZIP_VERSION}, {"libxml2", LIBXML_VERSION}, {"libfyaml", LIBFYAML_VERSION}};
+  } built[] = {{"zlib", BUILT_ZLIB}, {"Expat", BUILT_EXPAT}, {"libfyaml", LIBFYAML_VERSION}};
   for (size_t i = 0; i < CPLI_COUNT(built); i++) {
     if (strcmp(built[i].name, p->name) == 0) return built[i].version;
   }

@@ -45,7 +45,7 @@ rm -rf "$root/couplet"
 mkdir "$root/couplet"
 cp -r "$here/docs" "$here/examples" "$here/packaging" "$here/tools" "$here/CMakeLists.txt" "$root/couplet/"
 find "$folder" -maxdepth 1 \( -name '*.whl' -o -name '*.deb' -o -name '*.tar.xz' \) -exec cp {} "$root/couplet/" \;
-found=$(find "$root/usr/lib" "$root/usr/local" -name '*couplet*' -o -name 'libzip.so*' -o -name 'libxml2.so*' -o -name 'libfyaml.so*')
+found=$(find "$root/usr/lib" "$root/usr/local" -name '*couplet*' -o -name 'libfyaml.so*')
 [ -z "$found" ] || fail "what is to be tried without these is there: $found"
 
 #------------------------------------ wheel and archive ------------------------------------
@@ -98,5 +98,5 @@ diff "$folder/files.before" "$folder/files.after" || fail "the packages leave fi
 echo "$names: installed ($(($(wc -l <"$folder/files.installed") - $(wc -l <"$folder/files.before"))) files and folders), tried and removed; nothing is left"
 # without the dependencies, for the next time
 # shellcheck disable=SC2086
-quietly inside apt-get purge -y -qq libzip4 libxml2 libfyaml0 libklu1 libzmq5 libzip-dev libxml2-dev libfyaml-dev pkg-config
+quietly inside apt-get purge -y -qq libfyaml0 libklu1 libzmq5 zlib1g-dev libexpat1-dev libfyaml-dev pkg-config
 quietly inside apt-get autopurge -y -qq

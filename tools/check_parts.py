@@ -16,7 +16,7 @@ import shared_libraries
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 C_LIBRARY = {"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64", "libgcc_s"}
 SYMBOLS = {"SUNDIALS": "CVode", "Duktape": "duk_create_heap"}  # functions that tell that a part is linked
-FOREIGN = {"KLU": "klu_", "ZeroMQ": "zmq_", "libzip": "zip_open", "libxml2": "xmlReadMemory", "libfyaml": "fy_parser"}
+FOREIGN = {"KLU": "klu_", "ZeroMQ": "zmq_", "zlib": "inflateInit", "Expat": "XML_Parse", "libfyaml": "fy_parser"}
 
 
 def table():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Puts the shared libraries that programs need beside them (tools/wheel.py, tools/tarball.py).
 
-Only the libraries of glibc remain those of the system. Copies get names of their own (libxml2-1a2b3c4d.so.2): a
+Only the libraries of glibc remain those of the system. Copies get names of their own (libfyaml-1a2b3c4d.so.0): a
 process may load another version of the same library, for example Python's module ssl or an FMU, and the dynamic
 linker takes two libraries of one name for the same. Libraries that couplet loads by name keep their names. DT_RPATH, not
 DT_RUNPATH, leads to the folder, because only DT_RPATH comes before LD_LIBRARY_PATH.

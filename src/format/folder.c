@@ -170,15 +170,25 @@ cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path) {
   return cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be removed: %s", strerror(cause));
 }
 
+// Makes a folder, and before it those above that are missing. Few of them are, as a rule.
+static bool make_with_parents(char* path) {
+  if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
+  char* slash = errno == ENOENT ? strrchr(path + 1, '/') : NULL;
+  if (slash == NULL) return false;
+  *slash = '\0';
+  bool done = make_with_parents(path);
+  *slash = '/';
+  return done && (mkdir(path, 0700) == 0 || errno == EEXIST);
+}
+
 cpl_status cpli_make_parents(cpl_context* ctx, char* path) {
-  for (char* slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    cpl_status st = failed ? cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot make this folder: %s",
-                                            strerror(errno))
-                           : CPL_OK;
-    *slash = '/';
-    if (failed) return st;
-  }
-  return CPL_OK;
+  char* slash = strrchr(path + 1, '/');
+  if (slash == NULL) return CPL_OK;
+  *slash = '\0';
+  cpl_status st =
+      make_with_parents(path)
+          ? CPL_OK
+          : cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot make this folder: %s", strerror(errno));
+  *slash = '/';
+  return st;
 }

@@ -1,152 +1,194 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Uses the SAX interface of libxml2, with network access and document type declarations refused.
-// Attributes are counted before parsing, since libxml2 compares each one of an element with all
-// others.
+// Uses Expat, with document type declarations refused, so that there are no entities but the five
+// predefined ones. Name spaces are resolved here, since Expat refuses prefixes that are not
+// declared, which some tools write.
 #include "format/xml.h"
-#include "format/source_loc.h"
 
-#include <libxml/SAX2.h>
-#include <libxml/parser.h>
-#include <libxml/parserInternals.h>
+#include <expat.h>
+#include <iconv.h>
 #include <limits.h>
 #include <stdio.h>
+#include <strings.h>
 
-enum { MAX_ATTRIBUTES = 64 };
+#include "format/source_loc.h"
+
+enum { MAX_ATTRIBUTES = 64, MAX_DEPTH = 256, MAX_PREFIXES = 256, MAX_SCOPES = 256 };
+
+typedef struct attribute {
+  const char* prefix;        // Nullable
+  const char *name, *value;  // Expat's
+  bool used;
+} attribute;
+
+// A prefix that is declared, as long as its element is open.
+typedef struct scope {
+  const char* prefix;  // NULL: the default
+  char* uri;
+  int depth;
+} scope;
 
 struct cpli_xml {
   cpl_context* ctx;
   const char* where;
   const cpli_xml_handler* handler;
   void* user;
-  xmlParserCtxtPtr parser;
+  XML_Parser parser;
   cpl_status status;
-  int32_t line_hint;  // line of the first fatal error
-  char problem[512];  // its text
-  // attributes of the present element
-  const char* names[MAX_ATTRIBUTES];
-  size_t values[MAX_ATTRIBUTES];  // offsets in text
-  bool used[MAX_ATTRIBUTES];
-  bool foreign[MAX_ATTRIBUTES];  // of another name space
-  int n_attributes;
+  int depth;
+  char* prefixes[MAX_PREFIXES];  // every one that was met, once
+  int n_prefixes;
+  scope scopes[MAX_SCOPES];
+  int n_scopes, first_scope;  // first_scope: of the element that begins
   cpli_xml_item element;
-  const xmlChar** attributes;  // as libxml2 gives them
-  const xmlChar** declarations;
-  int n_declarations;
-  char* text;  // all values, each ended by a zero byte
-  size_t text_cap;
+  attribute attributes[MAX_ATTRIBUTES];  // of the element that begins
+  int n_attributes;
 };
 
 //------------------------------------ errors ------------------------------------
 
+// Remembers the first failure, which ends the parser.
 static void stop(cpli_xml* xml, cpl_status st) {
-  if (xml->status >= 0) xml->status = st;
-  xmlStopParser(xml->parser);
+  if (st >= 0 || xml->status < 0) return;
+  xml->status = st;
+  XML_StopParser(xml->parser, XML_FALSE);
 }
 
-#if LIBXML_VERSION >= 21200
-static void on_error(void* user, const xmlError* error) {
-#else
-static void on_error(void* user, xmlErrorPtr error) {
-#endif
-  cpli_xml* xml = user;
-  if (error->level < XML_ERR_ERROR || xml->problem[0] != '\0') return;
-  if (error->domain == XML_FROM_NAMESPACE) return;  // an undeclared prefix is harmless
-  snprintf(xml->problem, sizeof xml->problem, "%s",
-           error->message != NULL ? error->message : "not well-formed");
-  xml->problem[strcspn(xml->problem, "\r\n")] = '\0';
-  xml->line_hint = error->line;
+CPL_PRINTF(2, 3) static cpl_status fail_here(const cpli_xml* xml, const char* fmt, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  cpli_source_loc loc = {.file = xml->where, .line = cpli_xml_line(xml)};
+  return cpli_fail_at(xml->ctx, CPL_ERR_INPUT, &loc, "%s", text);
 }
 
 // Declarations are refused as a whole: no format here has one, and entities live there.
-static void on_doctype(void* user, const xmlChar* name, const xmlChar* external,
-                       const xmlChar* system) {
-  (void)name, (void)external, (void)system;
-  cpli_xml* xml = user;
-  if (xml->status < 0) return;
-  stop(xml,
-       cpli_fail_at(xml->ctx, CPL_ERR_INPUT, &(cpli_source_loc){xml->where, cpli_xml_line(xml)},
-                    "a document type declaration (<!DOCTYPE ...>) is not allowed here"));
+static void on_doctype(void* user, const XML_Char* name, const XML_Char* system,
+                       const XML_Char* public, int has_subset) {
+  (void)name, (void)system, (void)public, (void)has_subset;
+  stop(user, fail_here(user, "a document type declaration (<!DOCTYPE ...>) is not allowed here"));
+}
+
+//------------------------------------ name spaces ------------------------------------
+
+// The part of a name before its colon, the same text for the same prefix; *out NULL: there is none.
+static cpl_status take_prefix(cpli_xml* xml, const char* name, size_t n, const char** out) {
+  *out = NULL;
+  for (int i = 0; i < xml->n_prefixes; i++) {
+    if (strncmp(xml->prefixes[i], name, n) != 0 || xml->prefixes[i][n] != '\0') continue;
+    *out = xml->prefixes[i];
+    return CPL_OK;
+  }
+  if (xml->n_prefixes == MAX_PREFIXES)
+    return fail_here(xml, "more than %d prefixes of name spaces", MAX_PREFIXES);
+  char* kept = cpli_alloc(xml->ctx, n + 1, 1);
+  if (kept == NULL) return cpli_nomem(xml->ctx);
+  memcpy(kept, name, n);
+  *out = xml->prefixes[xml->n_prefixes++] = kept;
+  return CPL_OK;
+}
+
+static cpl_status split(cpli_xml* xml, const char* full, const char** prefix, const char** name) {
+  const char* colon = strchr(full, ':');
+  *prefix = NULL;
+  *name = full;
+  if (colon == NULL || colon == full || colon[1] == '\0') return CPL_OK;
+  *name = colon + 1;
+  return take_prefix(xml, full, (size_t)(colon - full), prefix);
+}
+
+// NULL: the prefix is not declared, or there is no default.
+static const char* uri_of(const cpli_xml* xml, const char* prefix) {
+  for (int i = xml->n_scopes - 1; i >= 0; i--) {
+    const scope* s = &xml->scopes[i];
+    if (s->prefix == prefix) return s->uri[0] != '\0' ? s->uri : NULL;
+  }
+  bool is_xml = prefix != NULL && strcmp(prefix, "xml") == 0;
+  return is_xml ? "http://www.w3.org/XML/1998/namespace" : NULL;
+}
+
+// xmlns="value" or xmlns:prefix="value".
+static cpl_status declare(cpli_xml* xml, const char* prefix, const char* value) {
+  if (xml->n_scopes == MAX_SCOPES)
+    return fail_here(xml, "more than %d declarations of name spaces inside each other", MAX_SCOPES);
+  char* uri = cpli_alloc(xml->ctx, strlen(value) + 1, 1);
+  if (uri == NULL) return cpli_nomem(xml->ctx);
+  strcpy(uri, value);
+  xml->scopes[xml->n_scopes++] = (scope){prefix, uri, xml->depth};
+  return CPL_OK;
+}
+
+static void leave_scopes(cpli_xml* xml, int depth) {
+  while (xml->n_scopes > 0 && xml->scopes[xml->n_scopes - 1].depth >= depth)
+    cpli_free(xml->ctx, xml->scopes[--xml->n_scopes].uri);
 }
 
 //------------------------------------ elements ------------------------------------
 
-// libxml2 gives five pointers an attribute: name, prefix, name space, begin and end of the value.
-static cpl_status take_attributes(cpli_xml* xml, int n, const xmlChar** attributes) {
-  size_t total = 0;
+static cpl_status take_attribute(cpli_xml* xml, const char* full, const char* value) {
+  const char *prefix, *name;
+  if (strcmp(full, "xmlns") == 0) return declare(xml, NULL, value);
+  if (strncmp(full, "xmlns:", 6) == 0) {
+    cpl_status st = take_prefix(xml, full + 6, strlen(full + 6), &prefix);
+    return st < 0 ? st : declare(xml, prefix, value);
+  }
+  cpl_status st = split(xml, full, &prefix, &name);
+  if (st >= 0)
+    xml->attributes[xml->n_attributes++] = (attribute){prefix, name, value, prefix != NULL};
+  return st;
+}
+
+// Expat gives names and values in turn.
+static cpl_status begin_element(cpli_xml* xml, const char* full, const char** attributes) {
+  cpl_status st = CPL_OK;
   xml->n_attributes = 0;
-  for (int i = 0; i < n; i++) total += (size_t)(attributes[5 * i + 4] - attributes[5 * i + 3]) + 1;
-  if (total > xml->text_cap) {
-    size_t cap = total > SIZE_MAX / 2 ? total : 2 * total;
-    char* moved = cpli_realloc(xml->ctx, xml->text, cap, 1);
-    if (moved == NULL) return cpli_nomem(xml->ctx);
-    xml->text = moved;
-    xml->text_cap = cap;
+  xml->first_scope = xml->n_scopes;
+  if (++xml->depth > MAX_DEPTH) return fail_here(xml, "elements are nested too deeply");
+  for (int i = 0; attributes[i] != NULL && st >= 0; i += 2) {
+    if (i == 2 * MAX_ATTRIBUTES) return fail_here(xml, "more than %d attributes", MAX_ATTRIBUTES);
+    st = take_attribute(xml, attributes[i], attributes[i + 1]);
   }
-  size_t at = 0;
-  for (int i = 0; i < n; i++) {
-    const xmlChar** a = attributes + 5 * i;
-    if (xml->n_attributes == MAX_ATTRIBUTES) {
-      return cpli_fail_at(xml->ctx, CPL_ERR_INPUT,
-                          &(cpli_source_loc){xml->where, cpli_xml_line(xml)},
-                          "more than %d attributes", MAX_ATTRIBUTES);
-    }
-    size_t len = (size_t)(a[4] - a[3]);
-    int k = xml->n_attributes++;
-    xml->names[k] = (const char*)a[0];
-    xml->values[k] = at;
-    xml->used[k] = xml->foreign[k] = a[1] != NULL;
-    memcpy(xml->text + at, a[3], len);
-    xml->text[at + len] = '\0';
-    at += len + 1;
-  }
-  return CPL_OK;
+  xml->element = (cpli_xml_item){0};
+  if (st >= 0) st = split(xml, full, &xml->element.prefix, &xml->element.name);
+  xml->element.uri = uri_of(xml, xml->element.prefix);
+  return st < 0 ? st : xml->handler->begin(xml->user, xml, xml->element.name);
 }
 
-static void on_begin(void* user, const xmlChar* name, const xmlChar* prefix, const xmlChar* uri,
-                     int n_spaces, const xmlChar** spaces, int n, int n_defaulted,
-                     const xmlChar** attributes) {
-  (void)n_defaulted;
+static void on_begin(void* user, const XML_Char* name, const XML_Char** attributes) {
   cpli_xml* xml = user;
-  if (xml->status < 0) return;
-  xml->element = (cpli_xml_item){(const char*)prefix, (const char*)uri, (const char*)name, NULL};
-  xml->attributes = attributes;
-  xml->declarations = spaces;
-  xml->n_declarations = n_spaces;
-  cpl_status st = take_attributes(xml, n, attributes);
-  if (st >= 0) st = xml->handler->begin(xml->user, xml, (const char*)name);
-  if (st < 0) stop(xml, st);
+  if (xml->status >= 0) stop(xml, begin_element(xml, name, attributes));
 }
 
-static void on_end(void* user, const xmlChar* name, const xmlChar* prefix, const xmlChar* uri) {
-  (void)prefix, (void)uri;
+static void on_end(void* user, const XML_Char* full) {
   cpli_xml* xml = user;
+  const char *prefix, *name;
   if (xml->status < 0) return;
-  xml->n_attributes = xml->n_declarations = 0;
-  cpl_status st = xml->handler->end(xml->user, xml, (const char*)name);
-  if (st < 0) stop(xml, st);
+  xml->n_attributes = 0;
+  xml->first_scope = xml->n_scopes;
+  cpl_status st = split(xml, full, &prefix, &name);
+  stop(xml, st < 0 ? st : xml->handler->end(xml->user, xml, name));
+  leave_scopes(xml, xml->depth--);
 }
 
-static void on_text(void* user, const xmlChar* text, int len) {
+static void on_text(void* user, const XML_Char* text, int len) {
   cpli_xml* xml = user;
-  if (xml->status < 0) return;
-  cpl_status st = xml->handler->text(xml->user, xml, (const char*)text, (size_t)len);
-  if (st < 0) stop(xml, st);
+  if (xml->status >= 0) stop(xml, xml->handler->text(xml->user, xml, text, (size_t)len));
 }
 
-static void on_comment(void* user, const xmlChar* text) {
+static void on_comment(void* user, const XML_Char* text) {
   cpli_xml* xml = user;
-  if (xml->status < 0) return;
-  cpl_status st = xml->handler->comment(xml->user, xml, (const char*)text);
-  if (st < 0) stop(xml, st);
+  if (xml->status >= 0) stop(xml, xml->handler->comment(xml->user, xml, text));
 }
 
 static const char* find_attribute(cpli_xml* xml, const char* name, bool foreign) {
   for (int i = 0; i < xml->n_attributes; i++) {
-    if (xml->foreign[i] != foreign || strcmp(xml->names[i], name) != 0) continue;
-    xml->used[i] = true;
-    return xml->text + xml->values[i];
+    attribute* a = &xml->attributes[i];
+    if ((a->prefix != NULL) != foreign || strcmp(a->name, name) != 0) continue;
+    a->used = true;
+    return a->value;
   }
   return NULL;
 }
@@ -161,9 +203,9 @@ const char* cpli_xml_foreign_attribute(cpli_xml* xml, const char* name) {
 
 const char* cpli_xml_unused_attribute(cpli_xml* xml) {
   for (int i = 0; i < xml->n_attributes; i++) {
-    if (xml->used[i]) continue;
-    xml->used[i] = true;
-    return xml->names[i];
+    if (xml->attributes[i].used) continue;
+    xml->attributes[i].used = true;
+    return xml->attributes[i].name;
   }
   return NULL;
 }
@@ -172,103 +214,90 @@ cpli_xml_item cpli_xml_element(const cpli_xml* xml) { return xml->element; }
 
 bool cpli_xml_attribute_at(const cpli_xml* xml, int i, cpli_xml_item* out) {
   if (i >= xml->n_attributes) return false;
-  const xmlChar** a = xml->attributes + 5 * i;
-  *out = (cpli_xml_item){(const char*)a[1], (const char*)a[2], xml->names[i],
-                         xml->text + xml->values[i]};
+  const attribute* a = &xml->attributes[i];
+  *out = (cpli_xml_item){a->prefix, a->prefix != NULL ? uri_of(xml, a->prefix) : NULL, a->name,
+                         a->value};
   return true;
 }
 
 bool cpli_xml_declaration_at(const cpli_xml* xml, int i, cpli_xml_item* out) {
-  if (i >= xml->n_declarations) return false;
-  const char** d = (const char**)xml->declarations + 2 * i;
-  *out = (cpli_xml_item){NULL, NULL, d[0], d[1] != NULL ? d[1] : ""};
+  if (xml->first_scope + i >= xml->n_scopes) return false;
+  const scope* s = &xml->scopes[xml->first_scope + i];
+  *out = (cpli_xml_item){.name = s->prefix, .value = s->uri};
   return true;
 }
 
-int32_t cpli_xml_line(const cpli_xml* xml) { return xmlSAX2GetLineNumber(xml->parser); }
+int32_t cpli_xml_line(const cpli_xml* xml) {
+  XML_Size line = XML_GetCurrentLineNumber(xml->parser);
+  return line < INT32_MAX ? (int32_t)line : INT32_MAX;
+}
+
+//------------------------------------ encodings ------------------------------------
+
+// An encoding that Expat does not know, with one byte per character.
+static int on_encoding(void* user, const XML_Char* name, XML_Encoding* info) {
+  cpli_xml* xml = user;
+  iconv_t how = iconv_open("UTF-32LE", name);
+  if (how == (iconv_t)-1) {
+    xml->status = fail_here(xml, "the encoding %s is not known", name);
+    return XML_STATUS_ERROR;
+  }
+  for (int i = 0; i < 256; i++) {
+    char byte = (char)i, *from = &byte;
+    unsigned char code[8];
+    char* to = (char*)code;
+    size_t left = 1, room = sizeof code;
+    bool known = iconv(how, &from, &left, &to, &room) != (size_t)-1 && room == 4;
+    info->map[i] = known ? code[0] | code[1] << 8 | code[2] << 16 : -1;
+    iconv(how, NULL, NULL, NULL, NULL);
+  }
+  iconv_close(how);
+  return XML_STATUS_OK;
+}
+
+// Some tools declare UTF-16 and write single bytes. NULL: as the document says.
+static const char* true_encoding(const char* text, size_t size) {
+  static const char declared[] = "encoding=";
+  size_t head = size < 100 ? size : 100;
+  if (size < 5 || memcmp(text, "<?xml", 5) != 0) return NULL;
+  const char* at = memmem(text, head, declared, sizeof declared - 1);
+  if (at == NULL || (size_t)(text + head - at) < sizeof declared + 6) return NULL;
+  return strncasecmp(at + sizeof declared, "utf-16", 6) == 0 ? "UTF-8" : NULL;
+}
 
 //------------------------------------ parse ------------------------------------
 
-// The end of a comment, a section of characters or a processing instruction; NULL: `at` begins
-// none.
-static const char* skip_section(const char* at, const char* end) {
-  static const char* const sections[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
-  for (size_t i = 0; i < CPLI_COUNT(sections); i++) {
-    const size_t n = strlen(sections[i][0]), m = strlen(sections[i][1]);
-    if ((size_t)(end - at) < n || memcmp(at, sections[i][0], n) != 0) continue;
-    const char* close = memmem(at + n, (size_t)(end - at) - n, sections[i][1], m);
-    return close != NULL ? close + m : end;
-  }
-  return NULL;
-}
-
-// libxml2 compares every attribute of an element with all others before it tells us of any: too
-// many are refused before. Zero bytes are those of UTF-16; what is no XML libxml2 finds out.
-static cpl_status count_attributes(cpl_context* ctx, const char* where, const char* text,
-                                   size_t size) {
-  const char* end = text + size;
-  int32_t line = 1;
-  for (const char* at = text; at < end; at++) {
-    if (*at == '\n') line++;
-    const char* after = *at == '<' ? skip_section(at, end) : NULL;
-    for (; after != NULL && at < after - 1; at++) line += *at == '\n';
-    if (*at != '<' || after != NULL) continue;
-    int equals = 0;
-    char quote = 0;
-    for (; at < end && (quote != 0 || *at != '>'); at++) {
-      if (quote == 0 && (*at == '"' || *at == '\'')) quote = *at;
-      else if (*at == quote) quote = 0;
-      else if (quote == 0 && *at == '=') equals++;
-      line += *at == '\n';
-      if (equals > MAX_ATTRIBUTES)
-        return cpli_fail_at(ctx, CPL_ERR_INPUT, &(cpli_source_loc){where, line},
-                            "more than %d attributes", MAX_ATTRIBUTES);
-    }
-  }
-  return CPL_OK;
+static cpl_status malformed(cpli_xml* xml) {
+  enum XML_Error code = XML_GetErrorCode(xml->parser);
+  return code == XML_ERROR_NO_MEMORY
+             ? cpli_nomem(xml->ctx)
+             : fail_here(xml, "not well-formed XML: %s", XML_ErrorString(code));
 }
 
 cpl_status cpli_xml_parse(cpl_context* ctx, const char* where, const char* text, size_t size,
                           const cpli_xml_handler* handler, void* user) {
   if (size == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s:1: the file is empty", where);
   if (size >= INT_MAX) return cpli_fail_file(ctx, CPL_ERR_INPUT, where, "larger than 2 GiB");
-  cpl_status counted = count_attributes(ctx, where, text, size);
-  if (counted < 0) return counted;
-  xmlInitParser();
-  cpli_xml xml = {.ctx = ctx, .where = where, .handler = handler, .user = user};
-  xml.parser = xmlCreateMemoryParserCtxt(text, (int)size);
-  if (xml.parser == NULL) return cpli_nomem(ctx);
-
-  // without XML_PARSE_HUGE libxml2 limits depth (256), names and attribute values (10 MB)
-  // NOENT turns &amp; in attributes into & (else SAX hears "&#38;"); there are no other entities,
-  // as declarations are refused before they are read
-  xmlCtxtUseOptions(xml.parser, XML_PARSE_NONET | XML_PARSE_NOENT);
-  memset(xml.parser->sax, 0, sizeof *xml.parser->sax);
-  xml.parser->sax->initialized = XML_SAX2_MAGIC;
-  xml.parser->sax->startElementNs = on_begin;
-  xml.parser->sax->endElementNs = on_end;
-  if (handler->text != NULL) {
-    xml.parser->sax->characters = xml.parser->sax->cdataBlock = on_text;
-    xml.parser->sax->ignorableWhitespace = on_text;
+  cpli_xml* xml = cpli_alloc(ctx, 1, sizeof *xml);
+  if (xml == NULL) return cpli_nomem(ctx);
+  *xml = (cpli_xml){.ctx = ctx, .where = where, .handler = handler, .user = user};
+  xml->parser = XML_ParserCreate(true_encoding(text, size));
+  if (xml->parser == NULL) {
+    cpli_free(ctx, xml);
+    return cpli_nomem(ctx);
   }
-  if (handler->comment != NULL) xml.parser->sax->comment = on_comment;
-  xml.parser->sax->internalSubset = on_doctype;
-  xml.parser->sax->serror = on_error;
-  xml.parser->userData = &xml;
-
-  // errors of encodings know no parser and would be printed
-  void* old_user = xmlStructuredErrorContext;
-  xmlStructuredErrorFunc old = xmlStructuredError;
-  xmlSetStructuredErrorFunc(&xml, on_error);
-  xmlParseDocument(xml.parser);
-  xmlSetStructuredErrorFunc(old_user, old);
-  cpl_status st = xml.status;
-  if (st >= 0 && !xml.parser->wellFormed) {
-    st = cpli_fail_at(ctx, CPL_ERR_INPUT,
-                      &(cpli_source_loc){where, xml.line_hint > 0 ? xml.line_hint : 1}, "%s",
-                      xml.problem[0] != '\0' ? xml.problem : "not well-formed XML");
-  }
-  xmlFreeParserCtxt(xml.parser);
-  cpli_free(ctx, xml.text);
+  XML_SetUserData(xml->parser, xml);
+  XML_SetElementHandler(xml->parser, on_begin, on_end);
+  if (handler->text != NULL) XML_SetCharacterDataHandler(xml->parser, on_text);
+  if (handler->comment != NULL) XML_SetCommentHandler(xml->parser, on_comment);
+  XML_SetStartDoctypeDeclHandler(xml->parser, on_doctype);
+  XML_SetUnknownEncodingHandler(xml->parser, on_encoding, xml);
+  enum XML_Status done = XML_Parse(xml->parser, text, (int)size, XML_TRUE);
+  cpl_status st = xml->status;
+  if (st >= 0 && done != XML_STATUS_OK) st = malformed(xml);
+  leave_scopes(xml, 0);
+  for (int i = 0; i < xml->n_prefixes; i++) cpli_free(ctx, xml->prefixes[i]);
+  XML_ParserFree(xml->parser);
+  cpli_free(ctx, xml);
   return st;
 }

@@ -25,7 +25,7 @@ void cpli_zip_close(cpli_zip* zip);  // Nullable: zip
 size_t cpli_zip_count(const cpli_zip* zip);
 const char* cpli_zip_name(const cpli_zip* zip, size_t i);  // folders end with '/'
 bool cpli_zip_has(const cpli_zip* zip, const char* name);
-/// The number of the compression method: 0 stored, 8 deflated; -1: unknown.
+/// The number of the compression method: 0 stored, 8 deflated.
 int cpli_zip_method(const cpli_zip* zip, size_t i);
 
 /// Read one entry; a zero byte follows the last one.

@@ -60,6 +60,39 @@ static void understands_other_encodings(void** state) {
   heard h = {0};
   CHECK_OK(ctx, parse(ctx, "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a x=\"\xb0\"/>", &h));
   CHECK_STR(h.text, "<a x=\xc2\xb0 1></a>");
+  h = (heard){0};
+  CHECK_OK(ctx, parse(ctx, "<?xml version='1.0' encoding='Windows-1252'?>\n<a x='\x80'/>", &h));
+  CHECK_STR(h.text, "<a x=\xe2\x82\xac 2></a>");
+  h = (heard){0};
+  CHECK_INT(parse(ctx, "<?xml version='1.0' encoding='no-such-code'?>\n<a/>", &h), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "file.xml:1: the encoding no-such-code");
+  cpl_context_destroy(ctx);
+}
+
+// With a mark of the byte order and without one, in both orders.
+static void understands_two_bytes_per_character(void** state) {
+  (void)state;
+  static const char text[] = "<?xml version='1.0' encoding='UTF-16'?>\n<a x='1'/>";
+  cpl_context* ctx = test_context();
+  for (int way = 0; way < 4; way++) {
+    const int high = way % 2;  // which byte of a pair is the first
+    char bytes[2 * sizeof text] = {0};
+    size_t n = 0;
+    if (way < 2) {
+      bytes[high] = '\xff';
+      bytes[1 - high] = '\xfe';
+      n = 2;
+    }
+    for (const char* c = text; *c != '\0'; c++, n += 2) bytes[n + (size_t)high] = *c;
+    heard h = {0};
+    CHECK_OK(ctx, cpli_xml_parse(ctx, "file.xml", bytes, n, &handler, &h));
+    CHECK_STR(h.text, "<a x=1 2></a>");
+    h = (heard){0};
+    CHECK_INT(cpli_xml_parse(ctx, "file.xml", bytes, n - 1, &handler, &h), CPL_ERR_INPUT);
+  }
+  heard h = {0};  // some tools declare it and write single bytes
+  CHECK_OK(ctx, parse(ctx, text, &h));
+  CHECK_STR(h.text, "<a x=1 2></a>");
   cpl_context_destroy(ctx);
 }
 
@@ -150,6 +183,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(walks_in_order),
       cmocka_unit_test(understands_other_encodings),
+      cmocka_unit_test(understands_two_bytes_per_character),
       cmocka_unit_test(malformed_documents_have_a_line),
       cmocka_unit_test(entities_are_refused),
       cmocka_unit_test(depth_is_limited),

@@ -119,7 +119,7 @@ static void refuses_names_that_lead_elsewhere(void** state) {
   cpl_context_destroy(ctx);
 }
 
-// libzip shows old encodings as printable characters; whatever it does, none gets through.
+// Whatever is done with them, none gets through.
 static void control_characters_do_not_get_through(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
