@@ -10,6 +10,7 @@
 // update of the model, in which the method is called; outputs are kept in the memory of the model,
 // so that a saved state of the model is one of the stepper.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct core_model {
   cpl_source* inner;  // the model
   cpl_source proxy;   // of a stepper; first used in core_model_source()
   double h;           // size of the step that is made; NAN: none
+  char failed[512];   // reason why the method step failed; "": it did not
 };
 
 //------------------------------------ values ------------------------------------
@@ -135,7 +137,9 @@ static int fail(core_model* m, const cpl_values* v) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   PyObject* reason = core_exception_text(type, value);
-  cpl_model_error(v, "%s", reason != NULL ? core_text(reason) : "an exception of Python");
+  const char* text = reason != NULL ? core_text(reason) : "an exception of Python";
+  if (isnan(m->h)) cpl_model_error(v, "%s", text);
+  else snprintf(m->failed, sizeof m->failed, "%s", text);
   Py_XDECREF(reason);
   PyErr_Restore(type, value, trace);
   core_keep_cause(m->session);
@@ -350,9 +354,14 @@ static cpl_status step(cpl_stepper* base, double t_end, double t_limit, cpl_step
   *result = (cpl_step_result){.end = CPL_STEP_DONE, .time = t_end};
   if (t_end <= s->t) return CPL_OK;
   s->model->h = t_end - s->t;
+  s->model->failed[0] = '\0';
   cpl_status st = cpl_model_set_time(s->inner, t_end);
   if (st >= 0) st = cpl_model_event_update(s->inner, &info);
   s->model->h = (double)NAN;
+  // the failed call is a step, not the event update of the model by which it is made
+  if (s->model->failed[0] != '\0')
+    return cpl_fail_in(base->base.ctx, CPL_ERR_MODEL, base->base.name, NULL, s->t,
+                       "step from t=%.12g to t=%.12g failed: %s", s->t, t_end, s->model->failed);
   s->t = t_end;
   if (info.terminate) result->end = CPL_STEP_TERMINATE;
   return st;
