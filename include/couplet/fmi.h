@@ -39,6 +39,13 @@ CPL_DEFAULTS(fmu_def)  ///< cpl_default_fmu_def()
 /// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out);
 
+/// Keep the unpacked files of up to `n` FMUs that are no longer open (at most 16), for the next
+/// time that this process opens the same file, and remove them when the program ends: for programs
+/// that run the same FMUs many times. Without this call they are removed as soon as an FMU is
+/// destroyed. Binaries are unloaded in any case. Holds for the whole process, not for those that it
+/// forks.
+CPL_API void cpl_fmu_keep_unpacked(int32_t n);
+
 #ifdef __cplusplus
 }
 #endif

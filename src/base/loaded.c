@@ -173,9 +173,11 @@ static bool remain(const cpli_loaded* before) {
 
 // A thread that was joined may still be listed for a moment.
 bool cpli_threads_remain(const cpli_loaded* before) {
-  for (int i = 0; i < 10 && remain(before); i++)
+  for (int i = 0; remain(before); i++) {
+    if (i == 10) return true;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  return remain(before);
+  }
+  return false;
 }
 
 //------------------------------------ loading ------------------------------------

@@ -9,6 +9,7 @@
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
 #include "fmi/findings.h"
+#include "format/zip.h"
 
 // A list of texts; NULL when it is empty.
 typedef struct cpli_texts {
@@ -181,6 +182,8 @@ struct cpl_fmu {
   bool is_folder;          // opened from an unpacked folder: nothing to extract or remove
   cpli_findings findings;  // what the parser noticed and could live with
   char* folder;            // where the archive was extracted, absolute; NULL: not yet
+  cpli_zip_id archive;     // the file that was read
+  bool can_keep;           // the folder may be kept for the next time (unpacked.h)
   void* call_log;          // FILE* of the call log; NULL: none
   bool shares_log;         // it belongs to the caller
   const char* log_prefix;  // of the names of instances in it

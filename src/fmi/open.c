@@ -20,6 +20,7 @@
 
 #include "fmi/companions.h"
 #include "fmi/fmu.h"
+#include "fmi/unpacked.h"
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/zip.h"
@@ -174,20 +175,17 @@ static cpl_status keep_contents(contents* c, bool ok) {
 
 static const char description_name[] = "modelDescription.xml";
 
-static cpl_status read_archive(cpl_fmu* fmu, char** xml, size_t* size) {
-  cpli_zip* zip = NULL;
-  cpl_status st = cpli_zip_open(fmu->arena.ctx, fmu->base.path, NULL, &zip);
-  if (st < 0) return st;
+static cpl_status read_archive(cpl_fmu* fmu, cpli_zip* zip, char** xml, size_t* size) {
   contents c = {.fmu = fmu};
   bool ok = true;
+  fmu->archive = *cpli_zip_file_id(zip);
   for (size_t i = 0; ok && i < cpli_zip_count(zip); i++) ok = note_file(&c, cpli_zip_name(zip, i));
-  st = keep_contents(&c, ok);
+  cpl_status st = keep_contents(&c, ok);
   if (st >= 0 && !cpli_zip_has(zip, description_name)) {
     st = cpli_fail_file(fmu->arena.ctx, CPL_ERR_INPUT, fmu->base.path, "not an FMU: no %s inside",
                         description_name);
   }
   if (st >= 0) st = cpli_zip_read(zip, description_name, LARGEST_DESCRIPTION, xml, size);
-  cpli_zip_close(zip);
   return st;
 }
 
@@ -262,27 +260,31 @@ static cpl_status read_companion(cpl_fmu* fmu, cpli_zip* zip, const char* name) 
   return st;
 }
 
-static cpl_status read_companions(cpl_fmu* fmu) {
+static cpl_status read_companions(cpl_fmu* fmu, cpli_zip* zip) {
   if (fmu->companions.n == 0) return CPL_OK;
-  cpli_zip* zip = NULL;
-  cpl_status st =
-      fmu->is_folder ? CPL_OK : cpli_zip_open(fmu->arena.ctx, fmu->base.path, NULL, &zip);
+  cpl_status st = CPL_OK;
   for (int32_t i = 0; st >= 0 && i < fmu->companions.n; i++)
     st = read_companion(fmu, zip, fmu->companions.items[i]);
-  cpli_zip_close(zip);
   if (st >= 0) cpli_companions_done(fmu);
   return st;
 }
 
 //------------------------------------ open, destroy ------------------------------------
 
+static void remove_folder(cpl_fmu* fmu) {
+  cpl_context* ctx = fmu->arena.ctx;
+  if (fmu->folder == NULL || fmu->is_folder) return;
+  if (fmu->can_keep && cpli_unpacked_keep(&fmu->archive, fmu->folder)) return;
+  if (cpli_temp_folder_remove(ctx, fmu->folder) < 0)
+    cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
+}
+
 static void fmu_destroy(cpl_source* src) {
   if (src == NULL) return;
   cpl_fmu* fmu = (cpl_fmu*)src;
   cpl_context* ctx = fmu->arena.ctx;
   if (fmu->call_log != NULL && !fmu->shares_log) fclose(fmu->call_log);
-  if (fmu->folder != NULL && !fmu->is_folder && cpli_temp_folder_remove(ctx, fmu->folder) < 0)
-    cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
+  remove_folder(fmu);
   assert(fmu->live_instances == 0);  // after the folder is gone: it must not stay for a mistake
   cpli_free(ctx, fmu->folder);
   cpli_findings_free(&fmu->findings);
@@ -359,17 +361,28 @@ const char* cpli_source_steps(const cpl_source* src) {
                                                             : "co-simulation";
 }
 
-static cpl_status read_description(cpl_fmu* fmu) {
+// `zip` is NULL for an unpacked FMU.
+static cpl_status read_texts(cpl_fmu* fmu, cpli_zip* zip) {
   cpl_context* ctx = fmu->arena.ctx;
   char* xml = NULL;
   size_t size = 0;
-  cpl_status st = fmu->is_folder ? read_unpacked(fmu, &xml, &size) : read_archive(fmu, &xml, &size);
+  cpl_status st =
+      zip == NULL ? read_unpacked(fmu, &xml, &size) : read_archive(fmu, zip, &xml, &size);
   if (st < 0) return st;
   char* where = cpli_printf(ctx, "%s/%s", fmu->base.path, description_name);
   st = where == NULL ? cpli_nomem(ctx) : cpli_fmu_parse(fmu, where, xml, size);
-  if (st >= 0) st = read_companions(fmu);
+  if (st >= 0) st = read_companions(fmu, zip);
   cpli_free(ctx, where);
   cpli_free(ctx, xml);
+  return st;
+}
+
+static cpl_status read_description(cpl_fmu* fmu) {
+  cpli_zip* zip = NULL;
+  cpl_status st =
+      fmu->is_folder ? CPL_OK : cpli_zip_open(fmu->arena.ctx, fmu->base.path, NULL, &zip);
+  if (st >= 0) st = read_texts(fmu, zip);
+  cpli_zip_close(zip);
   return st;
 }
 
@@ -465,6 +478,10 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
     return fmu->folder != NULL ? CPL_OK : cpli_nomem(ctx);
   }
 
+  cpl_status st = cpli_unpacked_take(ctx, &fmu->archive, &fmu->folder);
+  if (fmu->folder != NULL) fmu->can_keep = true;
+  if (st < 0 || fmu->folder != NULL) return st;
+
   // some FMUs read their own description, so it comes along
   const char* prefixes[4] = {"resources/", description_name};
   size_t n = 2;
@@ -475,9 +492,14 @@ cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
 
   cpli_zip* zip = NULL;
   char* folder = NULL;
-  cpl_status st = cpli_zip_open(ctx, fmu->base.path, NULL, &zip);
+  st = cpli_zip_open(ctx, fmu->base.path, NULL, &zip);
   if (st >= 0) st = cpli_temp_folder_make(ctx, &folder);
   if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
+  if (st >= 0) {
+    // not when the file was replaced after its description had been read
+    fmu->can_keep = cpli_zip_same_file(&fmu->archive, cpli_zip_file_id(zip)) &&
+                    cpli_unpacked_prepare(&fmu->archive, folder);
+  }
   cpli_zip_close(zip);
   if (st < 0 && folder != NULL) {
     cpli_error ignored = {0};  // removing may fail too, and the first reason is reported

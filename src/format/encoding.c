@@ -23,6 +23,11 @@ static bool is_second(unsigned char first, unsigned char c) {
 size_t cpli_utf8_prefix(const char* text, size_t size) {
   const unsigned char* s = (const unsigned char*)text;
   for (size_t i = 0, n; i < size; i += n) {
+    // most texts are ASCII
+    uint64_t eight = 0;
+    n = sizeof eight;
+    if (n <= size - i) memcpy(&eight, s + i, n);
+    if (n <= size - i && (eight & UINT64_C(0x8080808080808080)) == 0) continue;
     n = length_of(s[i]);
     if (n == 0 || n > size - i || (n > 1 && !is_second(s[i], s[i + 1]))) return i;
     for (size_t k = 2; k < n; k++)

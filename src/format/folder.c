@@ -158,15 +158,19 @@ cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out) {
                   strerror(cause));
 }
 
-cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path) {
-  if (path == NULL) return CPL_OK;
+int cpli_temp_folder_erase(const char* path) {
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   bool done = folder >= 0 && empty_folder(folder) && rmdir(path) == 0;
   const int cause = errno;
   pthread_mutex_lock(&mutex);
   remove_own();
   pthread_mutex_unlock(&mutex);
-  if (done) return CPL_OK;
+  return done ? 0 : cause != 0 ? cause : EIO;
+}
+
+cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path) {
+  const int cause = path != NULL ? cpli_temp_folder_erase(path) : 0;
+  if (cause == 0) return CPL_OK;
   return cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be removed: %s", strerror(cause));
 }
 

@@ -19,6 +19,9 @@ cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out);
 /// Nullable: path
 cpl_status cpli_temp_folder_remove(cpl_context* ctx, const char* path);
 
+/// The same without a context, for the end of a program. Returns: 0, or the reason as in errno.
+int cpli_temp_folder_erase(const char* path);
+
 /// Create the parent folders of the file `path`, mode 0700.
 /// `path` is changed during the call and restored.
 cpl_status cpli_make_parents(cpl_context* ctx, char* path);

@@ -46,6 +46,7 @@ struct cpli_zip {
   char* path;
   int fd;
   uint64_t file_size;
+  cpli_zip_id id;
   cpli_arena texts;
   entry* entries;
   size_t count;
@@ -65,6 +66,8 @@ static uint64_t u64(const uint8_t* b) { return u32(b) | (uint64_t)u32(b + 4) << 
 
 // Reads up to `size` bytes; fewer at the end of the file.
 static cpl_status read_at(const cpli_zip* zip, uint64_t offset, void* to, size_t size, size_t* n) {
+  const uint64_t left = offset < zip->file_size ? zip->file_size - offset : 0;
+  if (size > left) size = (size_t)left;
   for (*n = 0; *n < size;) {
     ssize_t got = pread(zip->fd, (char*)to + *n, size - *n, (off_t)(offset + *n));
     if (got < 0 && errno == EINTR) continue;
@@ -312,6 +315,7 @@ static cpl_status open_file(cpli_zip* zip) {
   if (!S_ISREG(info.st_mode))
     return cpli_fail_file(zip->ctx, CPL_ERR_INPUT, zip->path, "not a regular file");
   zip->file_size = (uint64_t)info.st_size;
+  zip->id = (cpli_zip_id){info.st_dev, info.st_ino, info.st_size, info.st_mtim, info.st_ctim};
   return CPL_OK;
 }
 
@@ -351,6 +355,14 @@ void cpli_zip_close(cpli_zip* zip) {
   cpli_free(zip->ctx, zip->entries);
   cpli_free(zip->ctx, zip->path);
   cpli_free(zip->ctx, zip);
+}
+
+const cpli_zip_id* cpli_zip_file_id(const cpli_zip* zip) { return &zip->id; }
+
+bool cpli_zip_same_file(const cpli_zip_id* a, const cpli_zip_id* b) {
+  return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+         a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec &&
+         a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
 size_t cpli_zip_count(const cpli_zip* zip) { return zip->count; }

@@ -6,6 +6,9 @@
 // everything that is read or extracted afterwards is harmless.
 #pragma once
 
+#include <sys/types.h>
+#include <time.h>
+
 #include "base/base.h"
 
 typedef struct cpli_zip cpli_zip;
@@ -16,11 +19,22 @@ typedef struct cpli_zip_limits {
   uint64_t total_size;  ///< uncompressed bytes of all
 } cpli_zip_limits;
 
+/// What tells a file from others, and from earlier versions of itself.
+typedef struct cpli_zip_id {
+  dev_t device;
+  ino_t inode;
+  off_t size;
+  struct timespec modified, changed;
+} cpli_zip_id;
+
 /// Owned:    *out by the caller, who calls cpli_zip_close().
 /// Nullable: limits
 cpl_status cpli_zip_open(cpl_context* ctx, const char* path, const cpli_zip_limits* limits,
                          cpli_zip** out);
 void cpli_zip_close(cpli_zip* zip);  // Nullable: zip
+
+const cpli_zip_id* cpli_zip_file_id(const cpli_zip* zip);  // of the open file
+bool cpli_zip_same_file(const cpli_zip_id* a, const cpli_zip_id* b);
 
 size_t cpli_zip_count(const cpli_zip* zip);
 const char* cpli_zip_name(const cpli_zip* zip, size_t i);  // folders end with '/'
