@@ -41,13 +41,16 @@ typedef enum cpl_type {
   CPL_CLOCK,   ///< active (1) or not (0) at an event
 } cpl_type;
 
+/// The largest number of values of a model: variables and elements of arrays.
+enum { CPL_MAX_MODEL_VALUES = 5000000 };
+
 /// One variable, or an array of them. Only the name is required.
 typedef struct cpl_declaration {
   const char* name;         ///< "h"; with size 3, "x" declares x[1], x[2], x[3]
   double start;             ///< start value of all but Strings
   const char* unit;         ///< "m/s"; Nullable
   const char* description;  ///< Nullable
-  int size;                 ///< 0: a scalar, n: an array of n elements
+  int size;                 ///< 0: a scalar, n: an array of n elements, each with a name
   cpl_type type;            ///< CPL_REAL by default; states are always Real
   /// Both 0: no limits. A positive min alone means no max, a negative max alone no min; zero is a
   /// limit only together with the other one: .min = 0, .max = INFINITY.

@@ -533,7 +533,11 @@ core_model* core_model_create(core_session* session, PyObject* spec) {
   bool fine = read_experiment(m);
   for (int i = 0; i < N_LISTS && fine; i++) fine = read_list(m, i);
   if (fine) define(m);
-  if (fine && make_values(m) && core_begin(session) && core_end(session, open_model(m))) return m;
+  // a model that is too large is refused before its arrays are made
+  size_t n = 0;
+  for (int i = 0; i < N_LISTS; i++) n += m->n[i];
+  if (fine && n <= CPL_MAX_MODEL_VALUES) fine = make_values(m);
+  if (fine && core_begin(session) && core_end(session, open_model(m))) return m;
   core_model_destroy(m);
   return NULL;
 }

@@ -41,6 +41,39 @@ static cpl_status bad(cpli_cmodel* cm, const char* name, const char* what) {
   return cpl_fail(cm->ctx, CPL_ERR_INPUT, "model %s: variable %s: %s", cm->def->name, name, what);
 }
 
+// Every element of an array is a variable with a name and attributes, so the number is limited.
+static cpl_status check_sizes(cpli_cmodel* cm) {
+  const cpl_model_def* def = cm->def;
+  const cpl_declaration* lists[] = {def->parameters, def->discrete, def->inputs,
+                                    def->states,     def->outputs,  def->algebraics};
+  const cpl_declaration* largest = NULL;
+  int64_t total = (int64_t)def->n_indicators + def->n_constraints;
+  for (size_t i = 0; i < CPLI_COUNT(lists); i++) {
+    for (const cpl_declaration* d = lists[i]; d != NULL && d->name != NULL; d++) {
+      total += d->size > 0 ? d->size : 1;
+      if (largest == NULL || d->size > largest->size) largest = d;
+    }
+  }
+  if (total <= CPL_MAX_MODEL_VALUES) return CPL_OK;
+  return cpl_fail(
+      cm->ctx, CPL_ERR_INPUT,
+      "model %s: %lld variables and elements of arrays (%d of them in %s) are too many: "
+      "each has a name and attributes, and at most %d are supported; keep large tables "
+      "in the data of the model, not in its variables",
+      def->name, (long long)total, largest != NULL ? largest->size : 0,
+      largest != NULL ? largest->name : "none", CPL_MAX_MODEL_VALUES);
+}
+
+// All declarations of a model; each has at most one array, one type and two units.
+static size_t count_declarations(const cpl_model_def* def) {
+  const cpl_declaration* lists[] = {def->parameters, def->discrete, def->inputs,
+                                    def->states,     def->outputs,  def->algebraics};
+  size_t n = 0;
+  for (size_t i = 0; i < CPLI_COUNT(lists); i++)
+    for (const cpl_declaration* d = lists[i]; d != NULL && d->name != NULL; d++) n++;
+  return n;
+}
+
 //------------------------------------ units and types ------------------------------------
 
 static int32_t unit_index(cpli_cmodel* cm, const char* name) {
@@ -79,6 +112,7 @@ static cpl_status enum_index(cpli_cmodel* cm, const cpl_declaration* d, int32_t*
 static cpl_status add_variable(cpli_cmodel* cm, cpl_variable v, const char* name, int element) {
   bool derivative = v.derivative_of >= 0;
   char plain[512];
+  if (cpli_cancelled(cm->ctx)) return cpli_interrupted(cm->ctx, cm->def->name, NAN);
   if (element > 0) snprintf(plain, sizeof plain, "%s[%d]", name, element);
   else snprintf(plain, sizeof plain, derivative ? "der(%s)" : "%s", name);
   char* text = cpli_arena_strdup(&cm->arena, plain);
@@ -303,11 +337,11 @@ static const char* or_empty(const char* text) { return text != NULL ? text : "";
 
 static cpl_status allocate(cpli_cmodel* cm) {
   cpl_description* d = &cm->desc;
-  size_t n = (size_t)cm->at.n + cm->at.ns;
+  size_t n = (size_t)cm->at.n + cm->at.ns, declared = count_declarations(cm->def);
   d->vars = cpli_arena_alloc(&cm->arena, n, sizeof *d->vars);
-  d->arrays = cpli_arena_alloc(&cm->arena, n, sizeof *d->arrays);
-  d->units = cpli_arena_alloc(&cm->arena, n, sizeof *d->units);
-  d->types = cpli_arena_alloc(&cm->arena, n, sizeof *d->types);
+  d->arrays = cpli_arena_alloc(&cm->arena, declared, sizeof *d->arrays);
+  d->units = cpli_arena_alloc(&cm->arena, 2 * declared, sizeof *d->units);
+  d->types = cpli_arena_alloc(&cm->arena, declared, sizeof *d->types);
   d->states = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->states);
   d->derivatives = cpli_arena_alloc(&cm->arena, cm->at.nx, sizeof *d->derivatives);
   d->algebraics = cpli_arena_alloc(&cm->arena, cm->at.na, sizeof *d->algebraics);
@@ -324,8 +358,10 @@ static cpl_status allocate(cpli_cmodel* cm) {
 
 static cpl_status describe(cpli_cmodel* cm, bool detect) {
   const cpl_model_def* def = cm->def;
+  cpl_status st = check_sizes(cm);
+  if (st < 0) return st;
   lay_out(cm);
-  cpl_status st = check_definition(cm);
+  st = check_definition(cm);
   if (st >= 0) st = allocate(cm);
   if (st >= 0) st = add_list(cm, def->parameters, &parameter_kind, cm->at.p);
   if (st >= 0) st = add_list(cm, def->discrete, &discrete_kind, cm->at.w);

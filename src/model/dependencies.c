@@ -6,6 +6,7 @@
 // changes. Detection varies parameters, discrete variables and time too, so that a dependency that
 // exists in one mode only is found; one that is effective only in a region without samples must be
 // declared.
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +22,26 @@ typedef struct pattern {
   // derivatives, outputs, algebraic variables; states, inputs. With residuals: derivatives,
   // outputs, residuals; states, inputs, algebraic variables
   uint32_t rows, columns;
-  uint8_t* kind;  // rows x columns: 0 none, else 1 + cpl_dependency_kind
-  bool* known;    // rows: false, depends on everything
+  uint8_t** kind;  // per row its columns: 0 none, else 1 + cpl_dependency_kind; NULL: all 0
+  uint8_t* all;    // memory of all rows; NULL: each row has its own
+  bool* known;     // rows: false, depends on everything
   cpl_origin origin;
 } pattern;
 
-static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) {
-  return &p->kind[(size_t)row * p->columns + column];
+// Of a row that is there.
+static uint8_t* cell(pattern* p, uint32_t row, uint32_t column) { return &p->kind[row][column]; }
+
+// Rows are allocated when they are needed: large models without dependencies have none.
+static cpl_status make_row(pattern* p, uint32_t row) {
+  if (p->kind[row] == NULL) p->kind[row] = cpli_alloc(p->cm->ctx, p->columns, 1);
+  return p->kind[row] != NULL ? CPL_OK : cpli_nomem(p->cm->ctx);
+}
+
+static cpl_status make_all_rows(pattern* p) {
+  p->all = cpli_alloc(p->cm->ctx, (size_t)p->rows * p->columns, 1);
+  if (p->all == NULL) return cpli_nomem(p->cm->ctx);
+  for (uint32_t row = 0; row < p->rows; row++) p->kind[row] = p->all + (size_t)row * p->columns;
+  return CPL_OK;
 }
 
 // Every reference has a variable.
@@ -218,6 +232,9 @@ static cpl_status mark_row(pattern* p, const char* of, int32_t var, void* user) 
     return bad(p, of, "neither an output nor a derivative:", v->name);
   t->row = v->ref - at->dx;
   p->known[t->row] = true;
+  if (cpli_cancelled(p->cm->ctx)) return cpli_interrupted(p->cm->ctx, p->cm->def->name, NAN);
+  cpl_status made = make_row(p, t->row);
+  if (made < 0) return made;
   const char* name = t->dep->on != NULL ? t->dep->on : "";
   for (name += strspn(name, " \t\n"); *name != '\0'; name += strspn(name, " \t\n")) {
     size_t len = strcspn(name, " \t\n");
@@ -258,6 +275,7 @@ typedef struct writer {
 static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
   cpl_unknown u = {.var = var, .first = w->n, .count = -1};
   if (!w->p->known[row]) return u;
+  assert(w->p->kind[row] != NULL);
   for (uint32_t column = 0; column < w->p->columns; column++) {
     uint8_t kind = *cell(w->p, row, column);
     if (kind == 0) continue;
@@ -271,7 +289,10 @@ static cpl_unknown write_row(writer* w, int32_t var, uint32_t row) {
 static cpl_status make_writer(pattern* p, size_t extra, writer* w) {
   cpli_arena* arena = &p->cm->arena;
   size_t cells = extra;
-  for (size_t i = 0; i < (size_t)p->rows * p->columns; i++) cells += p->kind[i] != 0;
+  for (uint32_t row = 0; row < p->rows; row++) {
+    for (uint32_t c = 0; p->kind[row] != NULL && c < p->columns; c++)
+      cells += *cell(p, row, c) != 0;
+  }
   *w = (writer){.p = p,
                 .deps = cpli_arena_alloc(arena, cells, sizeof *w->deps),
                 .kinds = cpli_arena_alloc(arena, cells, 1),
@@ -391,7 +412,10 @@ static void see_through(pattern* q, uint32_t row, const uint32_t* with, const ui
 // residuals: exact where those are, and no equation is solved to find them.
 static cpl_status solve_pattern(pattern* q, pattern* p) {
   const cpli_layout* at = &q->cm->at;
+  if (q->all == NULL) return CPL_OK;  // they are not known
   uint32_t n = p->columns, residuals = at->nx + at->ny;
+  cpl_status made = make_all_rows(p);
+  if (made < 0) return made;
   uint32_t* with = cpli_alloc(q->cm->ctx, at->na, sizeof *with);
   uint8_t* reach = cpli_alloc(q->cm->ctx, (size_t)at->na * n, 1);
   cpl_status st = with != NULL && reach != NULL ? CPL_OK : cpli_nomem(q->cm->ctx);
@@ -421,12 +445,15 @@ static cpl_status make_pattern(cpli_cmodel* cm, bool residuals, pattern* p) {
                  .residuals = residuals,
                  .rows = at->nx + at->ny + at->na,
                  .columns = at->nx + at->nu + (residuals ? at->na : 0)};
-  p->kind = cpli_alloc(cm->ctx, (size_t)p->rows * p->columns, 1);
+  p->kind = cpli_alloc(cm->ctx, p->rows, sizeof *p->kind);
   p->known = cpli_alloc(cm->ctx, p->rows, sizeof *p->known);
   return p->kind != NULL && p->known != NULL ? CPL_OK : cpli_nomem(cm->ctx);
 }
 
 static void free_pattern(pattern* p) {
+  for (uint32_t row = 0; p->kind != NULL && p->all == NULL && row < p->rows; row++)
+    cpli_free(p->cm->ctx, p->kind[row]);
+  cpli_free(p->cm->ctx, p->all);
   cpli_free(p->cm->ctx, p->kind);
   cpli_free(p->cm->ctx, p->known);
 }
@@ -442,7 +469,7 @@ static cpl_status detect_and_write(void* user, void* result) {
   size_t cells = (size_t)p->rows * p->columns, rows = p->rows * sizeof *p->known;
   cpl_status st = detect(p);
   memcpy(to, &p->origin, sizeof p->origin);
-  memcpy(to + sizeof p->origin, p->kind, cells);
+  memcpy(to + sizeof p->origin, p->all, cells);
   memcpy(to + sizeof p->origin + cells, p->known, rows);
   return st;
 }
@@ -454,7 +481,7 @@ static cpl_status detect_in_child(pattern* p) {
   cpl_status st = p->cm->host.in_child(p->cm, detect_and_write, p, from, pattern_size(p));
   if (st >= 0) {
     memcpy(&p->origin, from, sizeof p->origin);
-    memcpy(p->kind, from + sizeof p->origin, cells);
+    memcpy(p->all, from + sizeof p->origin, cells);
     memcpy(p->known, from + sizeof p->origin + cells, rows);
   }
   cpli_free(p->cm->ctx, from);
@@ -464,6 +491,8 @@ static cpl_status detect_in_child(pattern* p) {
 static cpl_status detect_if(pattern* p, bool wanted) {
   double work = 4.0 * POINTS * (double)p->columns * (double)(p->rows + p->columns);
   if (!wanted || work > max_work) return CPL_OK;
+  cpl_status st = make_all_rows(p);
+  if (st < 0) return st;
   return p->cm->host.in_child != NULL ? detect_in_child(p) : detect(p);
 }
 
