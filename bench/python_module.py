@@ -17,6 +17,10 @@ import time
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BUILD / "python"))
+try:
+    import fmpy
+except ImportError:
+    fmpy = None
 
 # inputs that are only stored, and outputs that repeat them
 ECHO = """
@@ -50,6 +54,15 @@ def least(function, tries=5):
         began = time.perf_counter()
         function()
         best = min(best, time.perf_counter() - began)
+    return best
+
+
+def least_of_each(functions, tries):
+    """The least times of several functions, which take turns, so that the load of the machine is the same for all."""
+    best = [float("inf")] * len(functions)
+    for _ in range(tries):
+        for i, function in enumerate(functions):
+            best[i] = min(best[i], least(function, 1))
     return best
 
 
@@ -95,26 +108,49 @@ def measure_values(cp, folder):
         assert (reader.read() == values).all()
 
 
-def measure_fmu(cp, folder, fmu):
-    if fmu is None:
-        fmu = cp.build(ROOT / "examples/bouncing_ball/bouncing_ball.c", folder / "ball.fmu", fmi=2)
+def measure_fmu(cp, fmu):
     for kind, name in (("me", "ModelExchange"), ("cs", "CoSimulation")):
         if kind not in cp.info(fmu).kinds:
             continue
         # Euler's method, since FMPy's CVODE is a binary that its sources do not contain
         same = {"solver": "euler", "step": 1e-3} if kind == "me" else {"step": 2e-3}
-        ours = least(lambda: cp.simulate(fmu, stop=1, as_=kind, interval=2e-3, **same), 10)
-        show(f"simulate an FMU for 1 s, {name}", 1e3 * ours, "ms")
-        try:
-            import fmpy
-        except ImportError:
-            continue
+        runs = [lambda: cp.simulate(fmu, stop=1, as_=kind, interval=2e-3, **same)]
         how = {"solver": "Euler", "step_size": 1e-3} if kind == "me" else {}
-        theirs = least(
-            lambda: fmpy.simulate_fmu(str(fmu), stop_time=1, output_interval=2e-3, fmi_type=name, **how), 5
-        )
+        if fmpy is not None:
+            runs.append(lambda: fmpy.simulate_fmu(str(fmu), stop_time=1, output_interval=2e-3, fmi_type=name, **how))
+        times = least_of_each(runs, 30)
+        show(f"simulate an FMU for 1 s, {name}", 1e3 * times[0], "ms")
+        show_beside(times)
+
+
+def show_beside(times):
+    """FMPy's time and the ratio, where there is one."""
+    for theirs in times[1:]:
         show("  FMPy", 1e3 * theirs, "ms")
-        show("  ratio", theirs / ours, "", "goal 20")
+        show("  ratio", theirs / times[0], "", "goal 20")
+
+
+def measure_process(cp, folder, fmu):
+    """A new process: the import and one run; and one run by the command."""
+    def run(command):
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])}
+        subprocess.run(command, check=True, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    kind, name = ("me", "ModelExchange") if "me" in cp.info(fmu).kinds else ("cs", "CoSimulation")
+    solver = ', solver="euler", step=1e-3' if kind == "me" else ""
+    codes = [f'import couplet; couplet.simulate({str(fmu)!r}, stop=1, as_="{kind}", interval=2e-3{solver})']
+    if fmpy is not None:
+        solver = ', solver="Euler", step_size=1e-3' if kind == "me" else ""
+        codes.append(f'import fmpy; fmpy.simulate_fmu({str(fmu)!r}, stop_time=1, output_interval=2e-3, fmi_type="{name}"{solver})')
+    times = least_of_each([lambda code=code: run([sys.executable, "-c", code]) for code in codes], 10)
+    show("a process that imports and simulates once", 1e3 * times[0], "ms")
+    for theirs in times[1:]:
+        show("  FMPy", 1e3 * theirs, "ms")
+    before = [os.times()[2] + os.times()[3]]
+    for _ in range(50):
+        run([str(BUILD / "couplet"), "run", str(fmu), "-q", "-o", str(folder / "out.csv")])
+        before.append(os.times()[2] + os.times()[3])
+    show("the same by the command, time of the processor, mean", 1e3 * (before[-1] - before[0]) / 50, "ms", "goal 3")
 
 
 def measure_system(cp):
@@ -137,7 +173,12 @@ def main():
         folder = pathlib.Path(name)
         measure_steps(cp, folder)
         measure_values(cp, folder)
-        measure_fmu(cp, folder, sys.argv[2] if len(sys.argv) > 2 else None)
+        fmu = sys.argv[2] if len(sys.argv) > 2 else None
+        if fmu is None:
+            fmu = cp.build(ROOT / "examples/bouncing_ball/bouncing_ball.c", folder / "ball.fmu", fmi=2)
+            time.sleep(2.1)  # files that are newer are not kept unpacked
+        measure_fmu(cp, fmu)
+        measure_process(cp, folder, fmu)
     measure_system(cp)
 
 
