@@ -130,7 +130,8 @@ CPL_API double cpl_simulation_time(const cpl_simulation* sim);
 CPL_API cpl_status cpl_simulation_get(cpl_simulation* sim, const char* name, double* value);
 /// Set an input, a tunable parameter or a continuous state; before the start also any start value.
 /// It takes effect where the simulation is: where the stepper can update its events without a step,
-/// a row with the new values follows the one before.
+/// a row with the new values follows the one before. A value that is not finite, no integer of an
+/// Integer, or beyond the limits of the variable is refused; the simulation can continue.
 CPL_API cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value);
 /// A String by its name. Borrowed: *value, until the next call.
 CPL_API cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name,

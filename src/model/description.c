@@ -43,6 +43,17 @@ const char* cpl_width_name(cpl_width width) {
   return (size_t)width < CPLI_COUNT(names) ? names[width] : "unknown width";
 }
 
+const char* cpli_type_text(const cpl_variable* v) {
+  static const char* const types[] = {"a Real",   "an Integer", "a Boolean", "an Enumeration",
+                                      "a String", "a Binary",   "a Clock"};
+  static const char* const widths[] = {"",         "a Float32", "a Float64", "an Int8",
+                                       "a UInt8",  "an Int16",  "a UInt16",  "an Int32",
+                                       "a UInt32", "an Int64",  "a UInt64"};
+  static_assert(CPLI_COUNT(widths) == CPL_WIDTH_UINT64 + 1, "each width has a text");
+  bool has_width = v->type == CPL_REAL || v->type == CPL_INTEGER;
+  return has_width && v->width != CPL_WIDTH_OWN ? widths[v->width] : types[v->type];
+}
+
 const char* cpl_causality_name(cpl_causality causality) {
   switch (causality) {
     case CPL_CAUSALITY_PARAMETER: return "parameter";

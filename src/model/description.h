@@ -10,6 +10,9 @@
 /// A local variable without a name, unit, bounds or alias.
 extern const cpl_variable cpli_blank_variable;
 
+/// The type of a variable with its article, for messages: "an Int8", "a Boolean".
+const char* cpli_type_text(const cpl_variable* v);
+
 // description invariants: 1 units, types, derivatives and aliases of variables are indices, or -1;
 // 2 the first variable of an alias is no alias; 3 states, derivatives,
 // algebraic variables and residuals are variables, or -1: hidden; 4 rows of the structure and their

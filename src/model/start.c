@@ -145,15 +145,21 @@ static cpl_status parse_integer(cpl_component* c, const cpl_variable* v, const c
   return CPL_OK;
 }
 
+const char* cpli_beyond_limit(const cpl_description* d, const cpl_variable* v, double value,
+                              char* text, size_t size) {
+  if (value >= v->min && value <= v->max) return NULL;
+  const char* unit = v->unit >= 0 ? d->units[v->unit].name : "";
+  if (strcmp(unit, "1") == 0 || strcmp(unit, "-") == 0) unit = "";
+  snprintf(text, size, "its %s is %g%s%s", value < v->min ? "minimum" : "maximum",
+           value < v->min ? v->min : v->max, unit[0] != '\0' ? " " : "", unit);
+  return text;
+}
+
 static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cpl_start* s,
                                double value) {
   char text[128];
-  if (value >= v->min && value <= v->max) return CPL_OK;
-  const char* unit = v->unit >= 0 ? c->desc->units[v->unit].name : "";
-  if (strcmp(unit, "1") == 0 || strcmp(unit, "-") == 0) unit = "";
-  snprintf(text, sizeof text, "its %s is %g%s%s", value < v->min ? "minimum" : "maximum",
-           value < v->min ? v->min : v->max, unit[0] != '\0' ? " " : "", unit);
-  return bad(c, s, text);
+  const char* why = cpli_beyond_limit(c->desc, v, value, text, sizeof text);
+  return why == NULL ? CPL_OK : bad(c, s, why);
 }
 
 static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {

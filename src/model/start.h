@@ -11,6 +11,11 @@
 /// units are checked, and whether the variable can be set at all.
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
 
+/// The limit of a variable that a value is beyond, as a text of at most `size` bytes in `text`:
+/// "its maximum is 5 m". NULL: the value is within the limits.
+const char* cpli_beyond_limit(const cpl_description* d, const cpl_variable* v, double value,
+                              char* text, size_t size);
+
 /// A number and the text after it, with or without blanks between them: "20 degC". False: it does
 /// not begin with a number.
 bool cpli_split_number(const char* text, double* value, const char** rest);

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "format/number.h"
+#include "model/start.h"
 #include "run/run.h"
 
 //------------------------------------ open ------------------------------------
@@ -27,8 +28,11 @@ static cpl_status check_target(cpl_component* c, const cpl_variable* v) {
   return CPL_OK;
 }
 
-// A table has doubles: the limits of the 64-bit types are rounded there, and are mapped back.
-static bool to_integer(const cpl_variable* v, double value, int64_t* out) {
+bool cpli_to_integer(const cpl_variable* v, double value, int64_t* out) {
+  if (v->type == CPL_BOOLEAN || v->type == CPL_CLOCK) {
+    *out = value != 0;
+    return value == 0 || value == 1;
+  }
   bool wide =
       v->width == CPL_WIDTH_INT64 || v->width == CPL_WIDTH_UINT64 || v->type == CPL_ENUMERATION;
   double max = wide ? 0x1p63 : v->width == CPL_WIDTH_UINT32 ? 4294967295.0 : 2147483647.0;
@@ -52,12 +56,10 @@ static cpl_status check_column(cpl_component* c, const cpl_variable* v, const cp
   cpli_column_text(t, input->column, text, sizeof text);
   for (size_t i = 0; i < t->n_rows; i++) {
     int64_t integer;
-    bool logical = v->type == CPL_BOOLEAN || v->type == CPL_CLOCK;
-    bool fits = logical ? values[i] == 0 || values[i] == 1 : to_integer(v, values[i], &integer);
-    if (fits) continue;
+    if (cpli_to_integer(v, values[i], &integer)) continue;
     cpli_format_double(number, values[i]);
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: row %zu: %s is %s %s and cannot be %s", text, i + 1,
-                    v->name, strchr("AEIO", type[0]) != NULL ? "an" : "a", type, number);
+    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: row %zu: %s is %s and cannot be %s", text, i + 1,
+                    v->name, cpli_type_text(v), number);
   }
   if (t->rounded != NULL && t->rounded[input->column])
     return cpl_fail(c->ctx, CPL_ERR_INPUT,
@@ -65,6 +67,25 @@ static cpl_status check_column(cpl_component* c, const cpl_variable* v, const cp
                     "cannot follow it",
                     text, type, v->name);
   return CPL_OK;
+}
+
+// A value beyond the limits of the model is used as it is given; limits are in the model's unit.
+static void warn_of_limits(cpl_component* c, const cpl_variable* v, const cpl_input* input,
+                           const cpli_conversion* how) {
+  const cpl_table* t = input->table;
+  const double* values = t->values + input->column * t->n_rows;
+  char column[512], limit[128], number[CPLI_NUMBER_SIZE];
+  if (v->min == -INFINITY && v->max == INFINITY) return;
+  for (size_t i = 0; i < t->n_rows; i++) {
+    const double value = how != NULL ? cpli_convert(how, values[i]) : values[i];
+    const char* why = cpli_beyond_limit(c->desc, v, value, limit, sizeof limit);
+    if (why == NULL) continue;
+    cpli_column_text(t, input->column, column, sizeof column);
+    cpli_format_double(number, value);
+    cpl_log(c->ctx, CPL_LOG_WARNING, c->name, "%s: row %zu: %s is %s, beyond its limits: %s",
+            column, i + 1, v->name, number, why);
+    return;
+  }
 }
 
 // Conversion from the units of the table. *how is unchanged when none is needed.
@@ -97,6 +118,7 @@ static cpl_status open_follower(cpl_stepper* s, const cpl_input* input, double t
   st = convert_column(c, f->var, input, &how, &convert);
   if (st >= 0) st = check_column(c, f->var, input);
   if (st < 0) return st;
+  warn_of_limits(c, f->var, input, convert ? &how : NULL);
   cpli_between between = f->var->type == CPL_CLOCK ? CPLI_ROWS_TICKS
                          : continuous              ? CPLI_ROWS_LINEAR
                                                    : CPLI_ROWS_HELD;
@@ -180,19 +202,30 @@ void cpli_inputs_close(cpli_inputs* in) {
 
 //------------------------------------ follow ------------------------------------
 
-static cpl_status set_value(cpl_component* c, const cpl_variable* v, double value) {
+static cpl_status check_value(cpl_component* c, const cpl_variable* v, double t, double value,
+                              int64_t* integer) {
+  char number[CPLI_NUMBER_SIZE];
+  if (v->type == CPL_REAL ? isfinite(value) : cpli_to_integer(v, value, integer)) return CPL_OK;
+  cpli_format_double(number, value);
+  return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, v->name, t,
+                     "the input %s is %s and cannot be %s at t=%.12g", v->name, cpli_type_text(v),
+                     number, t);
+}
+
+static cpl_status set_value(cpl_component* c, const cpl_variable* v, double t, double value) {
+  int64_t integer = 0;
+  cpl_status st = check_value(c, v, t, value, &integer);
+  if (st < 0) return st;
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
-  int64_t integer = value != 0;
-  if (v->type != CPL_BOOLEAN && v->type != CPL_CLOCK && !to_integer(v, value, &integer)) {
-    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->desc->name, v->name, NAN,
-                       "the input %s is an integer and cannot be %g", v->name, value);
-  }
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
 // The polynomial for the step that begins at t, for a stepper that cannot evaluate functions.
 static cpl_status set_polynomial(cpli_inputs* in, cpli_follower* f, double t) {
-  cpl_curve line = {.from = t, .order = 0, .coefficient = {f->curve.value(f->curve.user, t)}};
+  const double value = f->curve.value(f->curve.user, t);
+  cpl_status st = check_value(&in->s->base, f->var, t, value, &(int64_t){0});
+  if (st < 0) return st;
+  cpl_curve line = {.from = t, .order = 0, .coefficient = {value}};
   if (f->from_table && in->s->base.can.input_derivatives > 0) {
     line.order = 1;
     line.coefficient[1] = cpli_cursor_slope(&f->cursor, t);
@@ -206,7 +239,7 @@ static cpl_status set_tick(cpli_inputs* in, cpli_follower* f, double t) {
   bool at_first = isnan(f->last) && f->table_curve.time[f->cursor.row] == t;
   f->last = 0;
   if (!(moved || at_first) || cpli_cursor_value(&f->cursor, t) == 0) return CPL_OK;
-  return set_value(&in->s->base, f->var, 1);
+  return set_value(&in->s->base, f->var, t, 1);
 }
 
 static cpl_status set_follower(cpli_inputs* in, cpli_follower* f, double t) {
@@ -222,7 +255,7 @@ static cpl_status set_follower(cpli_inputs* in, cpli_follower* f, double t) {
   double value = f->curve.value(f->curve.user, t);
   if (value == f->last) return CPL_OK;
   f->last = value;
-  return set_value(&in->s->base, f->var, value);
+  return set_value(&in->s->base, f->var, t, value);
 }
 
 // Derivatives of inputs may be set only after initialisation.
@@ -231,7 +264,7 @@ cpl_status cpli_inputs_start(cpli_inputs* in, double t) {
   for (size_t i = 0; i < in->n && st >= 0; i++) {
     cpli_follower* f = &in->list[i];
     if (f->by_curve && !in->s->base.can.dense_output) {
-      st = set_value(&in->s->base, f->var, f->curve.value(f->curve.user, t));
+      st = set_value(&in->s->base, f->var, t, f->curve.value(f->curve.user, t));
     } else {
       st = set_follower(in, f, t);
     }

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "couplet/run.h"
+#include "model/description.h"
 #include "model/table.h"
 
 //------------------------------------ inputs.c ------------------------------------
@@ -36,6 +37,10 @@ cpl_status cpli_inputs_start(cpli_inputs* in, double t);
 
 /// Sets the values from t on: curves once, other inputs where they changed.
 cpl_status cpli_inputs_set(cpli_inputs* in, double t);
+
+/// The integer of a variable that is no Real: false when it cannot have this value. Values are
+/// doubles, in which the largest integers of 64 bits are rounded; these are mapped back.
+bool cpli_to_integer(const cpl_variable* v, double value, int64_t* out);
 
 /// The next time after t at which the slope of an input from a table jumps by an amount relevant at
 /// this tolerance; INFINITY: never.
@@ -191,7 +196,9 @@ cpl_status cpli_simulation_find(const cpl_simulation* sim, const char* name,
 /// Whether a variable can be set during a run. *state: the number of a state that is set as such;
 /// -1: the variable is set by its reference.
 cpl_status cpli_simulation_target(const cpl_simulation* sim, const cpl_variable* v, int32_t* state);
-cpl_status cpli_simulation_integer(const cpl_simulation* sim, const cpl_variable* v, double value,
-                                   int64_t* out);
+/// Whether a number that is no String or Binary can have this value: as for start values, it is
+/// finite and within the limits. *integer: of one that is no Real.
+cpl_status cpli_simulation_value(const cpl_simulation* sim, const cpl_variable* v, double value,
+                                 int64_t* integer);
 /// Fails: Strings and Binaries are no numbers.
 cpl_status cpli_simulation_number(const cpl_simulation* sim, const cpl_variable* v);

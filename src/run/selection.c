@@ -4,6 +4,8 @@
 // Selections: variables of a simulation that are found once and then read or set in one call per
 // type. The values of the caller are in the order of the selection, those of a call in the order of
 // its group.
+#include <math.h>
+
 #include "run/run.h"
 
 // Types, and states: those are set first, since a model takes no states once an input is set.
@@ -194,13 +196,18 @@ cpl_status cpl_selection_get(cpl_selection* s, double* values) {
   return st;
 }
 
-// Values in the order of the group; integers are checked before any value is set.
+// Values in the order of the group; all are checked before any is set.
 static cpl_status gather(const cpl_selection* s, int kind, group* g, const double* values) {
+  const bool real = kind == STATES || type_of_group(kind) == CPL_REAL;
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < g->n && st >= 0; i++) {
-    size_t place = g->place[i];
-    if (kind == STATES || type_of_group(kind) == CPL_REAL) g->values.real[i] = values[place];
-    else st = cpli_simulation_integer(s->sim, s->vars[place], values[place], &g->values.integer[i]);
+    const cpl_variable* v = s->vars[g->place[i]];
+    const double value = values[g->place[i]];
+    const bool fine = real && isfinite(value) && value >= v->min && value <= v->max;
+    int64_t integer = 0;
+    if (!fine) st = cpli_simulation_value(s->sim, v, value, &integer);
+    if (real) g->values.real[i] = value;
+    else g->values.integer[i] = integer;
   }
   return st;
 }

@@ -5,6 +5,7 @@
 // with values by name between them.
 #include <math.h>
 
+#include "format/number.h"
 #include "model/start.h"
 #include "run/run.h"
 
@@ -145,15 +146,31 @@ cpl_status cpli_simulation_target(const cpl_simulation* sim, const cpl_variable*
                      v->name);
 }
 
-cpl_status cpli_simulation_integer(const cpl_simulation* sim, const cpl_variable* v, double value,
-                                   int64_t* out) {
-  *out = 0;
-  if (!(fabs(value) < 0x1p63) || value != floor(value))
-    return cpl_fail_in(sim->s->base.ctx, CPL_ERR_INPUT, sim->s->base.name, v->name, NAN,
-                       "%s cannot be %.17g: it is a %s", v->name, value,
-                       cpl_type_name((cpl_type)v->type));
-  *out = (int64_t)value;
-  return CPL_OK;
+// 2^63 and 2^64 are rounded integers of other values.
+static bool has_integer(const cpl_variable* v, double value, int64_t* out) {
+  return cpli_to_integer(v, value, out) && value != 0x1p64 &&
+         (value < 0x1p63 || v->width == CPL_WIDTH_UINT64);
+}
+
+static cpl_status refuse_value(const cpl_simulation* sim, const cpl_variable* v, double value,
+                               const char* why) {
+  char number[CPLI_NUMBER_SIZE];
+  cpli_format_double(number, value);
+  return cpl_fail_in(sim->s->base.ctx, CPL_ERR_INPUT, sim->s->base.name, v->name, sim->t,
+                     "%s cannot be set to %s at t=%.12g: %s", v->name, number, sim->t, why);
+}
+
+cpl_status cpli_simulation_value(const cpl_simulation* sim, const cpl_variable* v, double value,
+                                 int64_t* integer) {
+  char text[128];
+  *integer = 0;
+  if (v->type != CPL_REAL && !has_integer(v, value, integer)) {
+    snprintf(text, sizeof text, "it is %s", cpli_type_text(v));
+    return refuse_value(sim, v, value, text);
+  }
+  if (!isfinite(value)) return refuse_value(sim, v, value, "this is not a finite number");
+  const char* why = cpli_beyond_limit(sim->s->base.desc, v, value, text, sizeof text);
+  return why == NULL ? CPL_OK : refuse_value(sim, v, value, why);
 }
 
 static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double value) {
@@ -161,14 +178,14 @@ static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double
   int32_t state = -1;
   int64_t integer = 0;
   cpl_status st = cpli_simulation_target(sim, v, &state);
+  if (st >= 0) st = cpli_simulation_value(sim, v, value, &integer);
   if (st < 0) return st;
   if (state >= 0) {  // which a model does not take once an input is set
     st = cpli_take_effect(sim);
     return st < 0 ? st : sim->s->ops->set_states(sim->s, &state, 1, &value);
   }
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
-  st = cpli_simulation_integer(sim, v, value, &integer);
-  return st < 0 ? st : c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
+  return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
 cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value) {
