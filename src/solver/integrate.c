@@ -97,6 +97,7 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
   if (st >= 0 && s->na > 0) st = s->m->ops->dae->get_algebraics(s->m, s->x + s->n);
   if (st == CPL_RETRY) st = CPL_ERR_MODEL;  // without states no shorter step is possible
+  if (st >= 0) st = cpli_check_states(s);
   if (st >= 0) st = set_tolerances(s);
   if (st >= 0) st = cpli_projection_begin(s);
   return st < 0 ? st : restart(s);

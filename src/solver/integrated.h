@@ -117,6 +117,9 @@ cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* sub
 
 cpl_status cpli_set_inputs(cpli_integrate* s, double t);                  // inputs that are curves
 cpl_status cpli_set_point(cpli_integrate* s, double t, const double* x);  // of the model
+/// After an event, with the states that the model has set: a failure that names the first one that
+/// is not finite.
+cpl_status cpli_check_states(cpli_integrate* s);
 /// A failure that names the first state that is not finite, if there is one.
 cpl_status cpli_run_away(cpli_integrate* s);
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);  // with its Jacobian, if any

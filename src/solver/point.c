@@ -51,7 +51,37 @@ cpl_status cpli_run_away(cpli_integrate* s) {
   return CPL_OK;
 }
 
+cpl_status cpli_check_states(cpli_integrate* s) {
+  for (size_t i = 0; i < s->n + s->na; i++) {
+    if (isfinite(s->x[i])) continue;
+    const char* name = name_of_unknown(s, i);
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, name, s->t,
+                       "%s is %g %s t=%.12g", name, s->x[i],
+                       s->t > s->t_start ? "after the event at" : "at the start,", s->t);
+  }
+  return CPL_OK;
+}
+
+// The input that is a function of time and has no finite value; NULL: none.
+static const cpl_variable* wrong_input(const cpli_integrate* s, double* value) {
+  const cpl_description* d = s->base.base.desc;
+  for (size_t i = 0; i < s->n_curves; i++) {
+    if (isfinite(s->curve_values[i])) continue;
+    *value = s->curve_values[i];
+    for (int32_t k = 0; k < d->n_vars; k++) {
+      const cpl_variable* v = &d->vars[k];
+      if (v->type == CPL_REAL && v->ref == s->curve_refs[i] && v->alias_of < 0) return v;
+    }
+  }
+  return NULL;
+}
+
 static cpl_status not_finite(cpli_integrate* s, double t, const double* dx) {
+  double value = NAN;
+  const cpl_variable* input = wrong_input(s, &value);
+  if (input != NULL)
+    return cpl_fail_in(s->base.base.ctx, CPL_RETRY, s->base.base.name, input->name, t,
+                       "the input %s is %g at t=%.12g", input->name, value, t);
   for (size_t i = 0; i < s->all; i++) {
     if (isfinite(dx[i])) continue;
     const char* name = name_of(s, i);
