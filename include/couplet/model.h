@@ -53,7 +53,8 @@ typedef struct cpl_declaration {
   int size;                 ///< 0: a scalar, n: an array of n elements, each with a name
   cpl_type type;            ///< CPL_REAL by default; states are always Real
   /// Both 0: no limits. A positive min alone means no max, a negative max alone no min; zero is a
-  /// limit only together with the other one: .min = 0, .max = INFINITY.
+  /// limit only together with the other one: .min = 0, .max = INFINITY; .min = -0.0, .max = 0 for
+  /// both.
   double min, max;
   double nominal;            ///< 0: not given
   bool output;               ///< also an output of the model (states and discrete variables)

@@ -33,8 +33,8 @@ class Declaration:
         description: Optional[str] = None,
         size: int = 0,
         type: str = "Real",  # noqa: A002
-        min: float = -math.inf,  # noqa: A002
-        max: float = math.inf,  # noqa: A002
+        min: Optional[float] = None,  # noqa: A002
+        max: Optional[float] = None,  # noqa: A002
         nominal: float = 0.0,
         output: bool = False,
         tunable: bool = False,
@@ -67,9 +67,12 @@ class Declaration:
         return f"Declaration({', '.join([repr(self.start), *given])})"
 
     def _row(self, name: str) -> tuple[Any, ...]:
-        low, high = self.min, self.max
-        if math.isinf(low) and math.isinf(high):
-            low = high = 0.0
+        low = -math.inf if self.min is None else float(self.min)
+        high = math.inf if self.max is None else float(self.max)
+        if not low <= high:
+            raise ValueError(f"{name}: min, {low:g}, is greater than max, {high:g}")
+        if low == high == 0:
+            low = -0.0  # in C: limits that are given
         return (
             name,
             self.start,

@@ -117,6 +117,19 @@ static cpl_status set_text(cpli_c_instance* in, uint32_t i, const char* text) {
   return CPL_OK;
 }
 
+// An Integer or an item of an Enumeration has the same value for the model and for those who read
+// it: a fraction is refused rather than rounded. Booleans are true where they are not zero.
+static cpl_status check_whole(const cpli_c_instance* in, uint32_t ref) {
+  const cpl_variable* var = &in->cm->desc.vars[ref];  // in the order of the layout
+  double value = in->v[ref];
+  bool whole = fabs(value) <= 0x1p53 && value == floor(value);
+  if (var->type == CPL_REAL || whole || (var->type == CPL_BOOLEAN && !isnan(value))) return CPL_OK;
+  return cpl_fail_in(in->base.base.ctx, CPL_ERR_MODEL, in->base.base.name, var->name, in->t,
+                     "%s is %s and cannot be %.12g, to which the model sets it at t=%.12g",
+                     var->name, var->type == CPL_BOOLEAN ? "a Boolean" : "an Integer", value,
+                     in->t);
+}
+
 // Runs an event handler. It gets pointers to the Strings in an array of its own; the Strings it
 // sets are copied.
 static cpl_status call_handler(cpli_c_instance* in, const char* function,
@@ -132,6 +145,7 @@ static cpl_status call_handler(cpli_c_instance* in, const char* function,
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
     if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
   }
+  for (uint32_t i = 0; i < at->nw && st == CPL_OK; i++) st = check_whole(in, at->w + i);
   forget_results(in);
   return st;
 }
@@ -271,15 +285,12 @@ static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* r
   cpli_c_instance* in = self_of(c);
   cpl_status st = need(in, refs, n);
   if (st != CPL_OK) return st;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && st == CPL_OK; i++) {
     double value = in->v[refs[i]];
-    if (!(fabs(value) <= 9007199254740992.0)) {
-      return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, in->t,
-                         "an integer has the value %g at t=%.12g", value, in->t);
-    }
-    values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)llround(value);
+    st = check_whole(in, refs[i]);
+    if (st == CPL_OK) values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)value;
   }
-  return CPL_OK;
+  return st;
 }
 
 static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
@@ -439,7 +450,7 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   if (def->event != NULL) st = call_handler(in, "event", def->event, &a);
   if (st != CPL_OK) return st;
   in->next_time = a.next_time;
-  if (in->next_time <= in->t) {
+  if (!(in->next_time > in->t)) {
     return cpl_fail_in(m->base.ctx, CPL_ERR_MODEL, m->base.name, NULL, in->t,
                        "event at t=%.17g asks for a time event at %.17g, which is not later", in->t,
                        in->next_time);

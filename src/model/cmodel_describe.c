@@ -142,8 +142,9 @@ static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind)
                     .min = -INFINITY,
                     .max = INFINITY,
                     .nominal = d->nominal != 0 ? d->nominal : 1};
-  if (d->min != 0 || d->max > 0) v.min = d->min;
-  if (d->max != 0 || d->min < 0) v.max = d->max;
+  bool at_zero = signbit(d->min) && d->min == 0;  // a zero that was written: -0.0
+  if (d->min != 0 || d->max > 0 || at_zero) v.min = d->min + 0.0;
+  if (d->max != 0 || d->min < 0 || at_zero) v.max = d->max;
   if (kind == &parameter_kind && d->tunable) v.variability = CPL_VARIABILITY_TUNABLE;
   if ((kind == &input_kind || kind == &output_kind) && (d->discrete || d->type != CPL_REAL)) {
     v.variability = CPL_VARIABILITY_DISCRETE;
@@ -163,6 +164,9 @@ static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
   if (d->size < 0) return bad(cm, d->name, "the size is negative");
   if (d->min != 0 && d->max != 0 && d->min > d->max)
     return bad(cm, d->name, "min is greater than max");
+  if ((d->type == CPL_INTEGER || d->type == CPL_ENUMERATION) && d->start != floor(d->start))
+    return bad(cm, d->name, "the start value is not an integer");
+  if (isnan(d->min) || isnan(d->max)) return bad(cm, d->name, "a limit is not a number");
   if (!(d->nominal >= 0) || isinf(d->nominal))
     return bad(cm, d->name, "the nominal is not positive");
   return CPL_OK;
