@@ -220,6 +220,7 @@ class Run(_core.Run):
         """Called by the library: add what was computed to an exception."""
         for _ in range(10):  # a further Ctrl-C must not lose it
             try:
+                error.result = None  # type: ignore[attr-defined]
                 error.result = self.result  # type: ignore[attr-defined]
                 return
             except KeyboardInterrupt:
@@ -235,7 +236,11 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 def _make_run(given: dict[str, Any], **more: Any) -> Run:
     """A run from the arguments of :func:`open` or :func:`simulate`."""
     settings = make_settings(**given, **more, log_level=log_level())
-    run = Run(settings)
+    try:
+        run = Run(settings)
+    except KeyboardInterrupt as interrupt:
+        interrupt.result = None  # type: ignore[attr-defined]
+        raise
     run._model = os.fsdecode(settings["path"])
     return run
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
+from ._errors import InputError
 from ._model import Model, Stepper, describe
 from ._settings import named, text_of
 
@@ -110,6 +111,7 @@ class System:
             describe(model)  # fails early
             content, kind = model, _C
         elif isinstance(model, System):
+            self._refuse_cycle(name, model)
             content, kind = model, _SYSTEM
         elif isinstance(model, type) and issubclass(model, (Model, Stepper)):
             raise TypeError(f"add an instance of {model.__name__}, {model.__name__}(), not the class")
@@ -255,12 +257,29 @@ class System:
 
     #------------------------------------ use ------------------------------------
 
-    def _frozen(self) -> tuple[tuple[Any, ...], ...]:
+    def _systems(self) -> list[tuple[str, System]]:
+        return [(s[1], s[4]) for s in self._steps if s[0] == "model" and isinstance(s[4], System)]
+
+    def _refuse_cycle(self, name: str, model: System) -> None:
+        """A system cannot contain itself, directly or inside of its models."""
+        found: set[int] = set()
+        paths = [(name, model)]
+        while paths:
+            path, system = paths.pop()
+            if system is self:
+                raise InputError(f"{path} is the system {self.name} itself: it cannot contain itself")
+            if id(system) not in found:
+                found.add(id(system))
+                paths += [(f"{path}.{inner}", content) for inner, content in system._systems()]
+
+    def _frozen(self, depth: int = 0) -> tuple[tuple[Any, ...], ...]:
         """The steps as the library takes them; models of Python are described anew."""
+        if depth > 100:
+            raise InputError(f"{self.name}: more than 100 systems inside each other")
         frozen = []
         for step in self._steps:
             if step[0] == "model" and isinstance(step[4], System):
-                step = (*step[:4], step[4]._frozen(), *step[5:])
+                step = (*step[:4], step[4]._frozen(depth + 1), *step[5:])
             elif step[0] == "model" and step[4] is not None:
                 step = (*step[:4], describe(step[4]), *step[5:])
             frozen.append(step)

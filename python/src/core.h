@@ -58,8 +58,10 @@ bool core_end(core_session* s, cpl_status st);
 
 /// Inside of a call, in a callback: take the lock, and release it.
 /// core_leave() keeps an exception for core_end() and cancels the call.
+/// A process that was forked in the callback ends here: it has a copy of the run, but none of the
+/// threads, files and processes that the run uses.
 PyGILState_STATE core_enter(void);
-void core_exit(PyGILState_STATE state);
+void core_exit(core_session* s, PyGILState_STATE state);
 void core_leave(core_session* s, PyGILState_STATE state);
 /// In a callback of a model, with the lock and an exception, which becomes the cause of the failure
 /// that the library reports. Exceptions such as KeyboardInterrupt are raised as they are.

@@ -17,6 +17,7 @@
 #include "model.h"
 
 enum { X, U, P, W, Y, CROSSED, N_BLOCKS };
+enum { MAX_VALUES = 100000000 };  // of one list
 enum { STATES, INPUTS, OUTPUTS, PARAMETERS, DISCRETE, N_LISTS };
 static const char* const list_names[] = {"states", "inputs", "outputs", "parameters", "discrete"};
 
@@ -158,7 +159,7 @@ static int evaluate(const cpl_values* v, const char* name, double* to, size_t n)
   bool fine = result != NULL && core_read_doubles(result, name, to, n);
   Py_XDECREF(result);
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  core_exit(state);
+  core_exit(m->session, state);
   return code;
 }
 
@@ -209,7 +210,7 @@ static int handle(const cpl_values* v, cpl_event_actions* a, const char* name) {
   fine = result != NULL && read_event(m, a);
   Py_XDECREF(result);
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  core_exit(state);
+  core_exit(m->session, state);
   return code;
 }
 
@@ -243,7 +244,7 @@ static int start_stepper(const cpl_values* v, cpl_event_actions* a) {
   fine = fine && read_event(m, a);
   a->next_time = (double)INFINITY;
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  core_exit(state);
+  core_exit(m->session, state);
   return code;
 }
 
@@ -259,7 +260,7 @@ static int step_inside(const cpl_values* v, cpl_event_actions* a) {
   a->again = false;
   a->next_time = (double)INFINITY;
   int code = fine ? CPL_MODEL_OK : fail(m, v);
-  core_exit(state);
+  core_exit(m->session, state);
   return code;
 }
 
@@ -395,7 +396,7 @@ static cpl_status make_stepper(cpl_source* src, const char* name, cpl_stepper** 
   const cpl_component* inner = cpl_model_component(s->inner);
   PyGILState_STATE state = core_enter();
   const bool rolls = method_of(m, "rolls_back") != NULL;
-  core_exit(state);
+  core_exit(m->session, state);
   s->base.base = (cpl_component){.ops = rolls ? &rolling_ops : &plain_ops,
                                  .desc = inner->desc,
                                  .ctx = inner->ctx,
@@ -426,6 +427,8 @@ static bool read_declaration(PyObject* from, cpl_declaration* d) {
   if (!PyArg_ParseTuple(from, "OdOOiidddppp", &name, &d->start, &unit, &description, &size, &type,
                         &d->min, &d->max, &d->nominal, &output, &tunable, &discrete))
     return false;
+  if (type < CPL_REAL || type > CPL_BOOLEAN)
+    return (PyErr_Format(PyExc_ValueError, "there is no type %d", type), false);
   d->name = core_text(name);
   d->unit = text_or_null(unit);
   d->description = text_or_null(description);
@@ -437,14 +440,21 @@ static bool read_declaration(PyObject* from, cpl_declaration* d) {
 
 static bool read_list(core_model* m, int which) {
   PyObject* list = PyDict_GetItemString(m->spec, list_names[which]);
+  if (list != NULL && !PyTuple_Check(list))
+    return (PyErr_Format(PyExc_TypeError, "%s: not a tuple", list_names[which]), false);
   Py_ssize_t n = list != NULL ? PyTuple_Size(list) : 0;
-  if (n < 0) return false;
   m->lists[which] = calloc((size_t)n + 1, sizeof **m->lists);
   if (m->lists[which] == NULL) return (PyErr_NoMemory(), false);
   for (Py_ssize_t i = 0; i < n; i++) {
     cpl_declaration* d = &m->lists[which][i];
-    if (!read_declaration(PyTuple_GetItem(list, i), d)) return false;
+    PyObject* row = PyTuple_GetItem(list, i);
+    if (!PyTuple_Check(row))
+      return (PyErr_Format(PyExc_TypeError, "%s: not a tuple", list_names[which]), false);
+    if (!read_declaration(row, d)) return false;
     m->n[which] += d->size > 0 ? (size_t)d->size : 1;
+    if (d->size < 0 || m->n[which] > MAX_VALUES)
+      return (PyErr_Format(PyExc_ValueError, "%s: there cannot be %d of them", d->name, d->size),
+              false);
   }
   return true;
 }
@@ -464,7 +474,10 @@ static bool read_experiment(core_model* m) {
     if (PyErr_Occurred()) return false;
   }
   PyObject* count = PyDict_GetItemString(m->spec, "n_indicators");
-  m->def.n_indicators = count != NULL ? (int)PyLong_AsLong(count) : 0;
+  const long n = count != NULL ? PyLong_AsLong(count) : 0;
+  if (!PyErr_Occurred() && (n < 0 || n > MAX_VALUES))
+    PyErr_Format(PyExc_ValueError, "there cannot be %ld indicators", n);
+  m->def.n_indicators = PyErr_Occurred() ? 0 : (int)n;
   m->def.name = text_or_null(PyDict_GetItemString(m->spec, "name"));
   m->def.description = text_or_null(PyDict_GetItemString(m->spec, "description"));
   return !PyErr_Occurred();
@@ -506,6 +519,7 @@ static bool make_values(core_model* m) {
     PyTuple_SetItem(blocks, i, block);
   }
   PyObject* make = PyErr_Occurred() ? NULL : PyDict_GetItemString(m->spec, "values");
+  if (make == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "values is missing");
   if (make != NULL) m->values = PyObject_CallFunctionObjArgs(make, blocks, NULL);
   Py_DECREF(blocks);
   return m->values != NULL;

@@ -150,6 +150,7 @@ static bool deliver_messages(core_session* s) {
 static core_session* _Atomic interruptible;  // the innermost call of the main thread. Nullable.
 static atomic_int in_handler;
 static _Thread_local volatile int in_python;  // callbacks of this thread, which cannot be left
+static _Thread_local bool too_deep;           // is_too_deep() has raised an exception
 static struct sigaction former;
 
 static double now(void) {
@@ -234,12 +235,25 @@ static void count_fork(void) {
 
 bool core_session_init(void) { return pthread_atfork(NULL, NULL, count_fork) == 0; }
 
+// A model may simulate another one, but not itself without end. The exception is raised by all
+// calls around, since each of them would otherwise try again.
+static bool is_too_deep(void) {
+  enum { MAX_DEPTH = 16 };
+  too_deep = in_python >= MAX_DEPTH;
+  if (too_deep)
+    core_raise(CPL_ERR_INPUT,
+               "runs are nested too deep: a model or function simulates a system, and that system "
+               "the model or function again");
+  return too_deep;
+}
+
 bool core_session_open(core_session* s, cpl_log_level level) {
   cpl_context_def def = cpl_default_context_def();
   def.log = keep_message;
   def.log_level = level;
   def.user = s;
   *s = (core_session){.forks = forks};
+  if (is_too_deep()) return false;
   pthread_mutex_init(&s->mutex, NULL);
   s->ctx = cpl_context_create(&def);
   if (s->ctx == NULL) PyErr_NoMemory();
@@ -313,6 +327,7 @@ bool core_end(core_session* s, cpl_status st) {
   PyEval_RestoreThread(s->thread);
   pop_interruptible(s);
   s->busy = false;
+  if (in_python == 0) too_deep = false;
   if (s->type != NULL && !s->is_cause) {
     PyErr_Restore(s->type, s->value, s->trace);
     s->type = s->value = s->trace = NULL;
@@ -326,6 +341,10 @@ bool core_end(core_session* s, cpl_status st) {
   drop_exception(s);  // of a call whose failure was no failure of the whole
   if (st >= 0) return true;
   if (st == CPL_ERR_CANCELLED && PyErr_CheckSignals() != 0) return false;
+  if (st == CPL_ERR_CANCELLED && s->cancelled_at > 0) {  // a model caught the exception
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return false;
+  }
   if (st == CPL_ERR_NOMEM) PyErr_NoMemory();
   else raise_error(cpl_context_last_error(s->ctx));
   return false;
@@ -337,12 +356,48 @@ PyGILState_STATE core_enter(void) {
   return state;
 }
 
-void core_exit(PyGILState_STATE state) {
+static void flush(const char* name) {
+  PyObject* stream = PySys_GetObject(name);  // borrowed
+  PyObject* done = stream != NULL ? PyObject_CallMethod(stream, "flush", NULL) : NULL;
+  Py_XDECREF(done);
+  PyErr_Clear();
+}
+
+static int exit_code(void) {
+  PyObject *type, *value, *trace, *code = NULL;
+  if (!PyErr_Occurred()) return 0;
+  if (!PyErr_ExceptionMatches(PyExc_SystemExit)) {
+    PyErr_Print();
+    return 1;
+  }
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (value != NULL) code = PyObject_GetAttrString(value, "code");
+  const int number = code == Py_None                      ? 0
+                     : code != NULL && PyLong_Check(code) ? (int)PyLong_AsLong(code)
+                                                          : 1;
+  PyErr_Clear();
+  return number;
+}
+
+// As a child of multiprocessing ends: without the exit handlers of the program, which belong to the
+// parent.
+static void end_copy(const core_session* s) {
+  if (!core_session_is_forked(s)) return;
+  const int code = exit_code();
+  flush("stdout");
+  flush("stderr");
+  _exit(code);
+}
+
+void core_exit(core_session* s, PyGILState_STATE state) {
+  end_copy(s);
   in_python--;
   PyGILState_Release(state);
 }
 
 void core_leave(core_session* s, PyGILState_STATE state) {
+  end_copy(s);
   if (PyErr_Occurred()) {
     if (s->type == NULL) {
       PyErr_Fetch(&s->type, &s->value, &s->trace);
@@ -351,11 +406,12 @@ void core_leave(core_session* s, PyGILState_STATE state) {
     PyErr_Clear();
     cpl_context_cancel(s->ctx);
   }
-  core_exit(state);
+  core_exit(s, state);
 }
 
 void core_keep_cause(core_session* s) {
-  const bool plain = PyErr_ExceptionMatches(PyExc_Exception);
+  end_copy(s);
+  const bool plain = PyErr_ExceptionMatches(PyExc_Exception) && !too_deep;
   if (s->type == NULL) {
     PyErr_Fetch(&s->type, &s->value, &s->trace);
     s->is_cause = plain;
@@ -379,7 +435,7 @@ void core_fail_function(core_session* s, PyGILState_STATE state, const char* wha
                         const char* variable, double t) {
   PyObject *type, *value, *trace;
   char text[512];
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) || too_deep || core_session_is_forked(s)) {
     core_leave(s, state);
     return;
   }

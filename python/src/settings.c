@@ -251,8 +251,11 @@ static bool read_table(core_settings* s) {
   if (n != 4) return (PyErr_Format(PyExc_TypeError, "a table has the wrong form"), false);
   names = PyTuple_GetItem(value, 0);
   units = PyTuple_GetItem(value, 1);
+  if (!PyTuple_Check(names) || !PyTuple_Check(units) ||
+      PyTuple_Size(units) != PyTuple_Size(names) || !PyTuple_Check(PyTuple_GetItem(value, 3)) ||
+      PyTuple_Size(PyTuple_GetItem(value, 3)) != PyTuple_Size(names))
+    return (PyErr_Format(PyExc_TypeError, "a table has the wrong form"), false);
   Py_ssize_t width = PyTuple_Size(names);
-  if (width < 0) return false;
   s->names = calloc((size_t)width + 1, sizeof *s->names);
   s->units = calloc((size_t)width + 1, sizeof *s->units);
   if (s->names == NULL || s->units == NULL) return (PyErr_NoMemory(), false);
@@ -302,7 +305,8 @@ static bool read_inputs(core_settings* s, core_session* session) {
     input->name = text_at(pair, 0);
     if (input->name == NULL) return false;
     if (PyTuple_Check(what)) {
-      if (PyTuple_Size(what) != 2) return (PyErr_Format(PyExc_TypeError, "wrong input"), false);
+      if (PyTuple_Size(what) != 2 || !PyTuple_Check(PyTuple_GetItem(what, 1)))
+        return (PyErr_Format(PyExc_TypeError, "wrong input"), false);
       cpl_table* table = &s->tables[i + 1];
       if (!fill_table(s, i + 1, PyTuple_GetItem(what, 0), PyTuple_GetItem(what, 1))) return false;
       table->names = &input->name;

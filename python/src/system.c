@@ -94,6 +94,9 @@ static const char** read_texts(PyObject* tuple, size_t* n) {
 
 //------------------------------------ callbacks ------------------------------------
 
+// After an exception that ends the run, functions are called no more.
+static bool is_over(const callback* c) { return c->session->type != NULL && !c->session->is_cause; }
+
 static int failed(callback* c, PyGILState_STATE state, double t) {
   core_fail_function(c->session, state, "the coupling function of", c->variable, t);
   return -1;
@@ -102,36 +105,39 @@ static int failed(callback* c, PyGILState_STATE state, double t) {
 static int call_value(void* user, double t, const double* y, double* u) {
   callback* c = user;
   if (c->n > 0) memcpy(c->y, y, c->n * sizeof *y);
+  if (is_over(c)) return -1;
   PyGILState_STATE state = core_enter();
   PyObject* result = PyObject_CallFunction(c->function, "dO", t, c->array);
   if (result != NULL) core_read_double(result, u);
   Py_XDECREF(result);
   if (PyErr_Occurred()) return failed(c, state, t);
-  core_exit(state);
+  core_exit(c->session, state);
   return 0;
 }
 
 static int call_gradient(void* user, double t, const double* y, double* du) {
   callback* c = user;
   if (c->n > 0) memcpy(c->y, y, c->n * sizeof *y);
+  if (is_over(c)) return -1;
   PyGILState_STATE state = core_enter();
   PyObject* result = PyObject_CallFunction(c->gradient, "dO", t, c->array);
   if (result != NULL) core_read_doubles(result, "the gradient", du, c->n);
   Py_XDECREF(result);
   if (PyErr_Occurred()) return failed(c, state, t);
-  core_exit(state);
+  core_exit(c->session, state);
   return 0;
 }
 
 static double call_input(void* user, double t) {
   callback* c = user;
   double value = (double)NAN;
+  if (is_over(c)) return value;
   PyGILState_STATE state = core_enter();
   PyObject* result = PyObject_CallFunction(c->function, "d", t);
   if (result != NULL) core_read_double(result, &value);
   Py_XDECREF(result);
   if (PyErr_Occurred()) core_fail_function(c->session, state, "the input", c->variable, t);
-  else core_exit(state);
+  else core_exit(c->session, state);
   return value;
 }
 
@@ -194,6 +200,8 @@ static cpl_status add_model(building* b, PyObject* a) {
   def.as = (cpl_member_as)PyLong_AsLong(item(a, 5));
   def.isolate = PyObject_IsTrue(item(a, 6)) == 1;
   if (PyErr_Occurred()) return CPL_ERR_INPUT;
+  if ((unsigned)def.kind > CPL_MEMBER_SYSTEM || (unsigned)def.as > CPL_AS_CO_SIMULATION)
+    return (PyErr_SetString(PyExc_ValueError, "there is no such kind of models"), CPL_ERR_INPUT);
   if (PyDict_Check(what)) def.source = make_model(b->system, what);
   else if (PyTuple_Check(what)) def.system = make_nested(b->system, what);
   if (PyErr_Occurred()) return CPL_ERR_INPUT;
@@ -394,21 +402,84 @@ static cpl_status set_master(building* b, PyObject* a) {
   return st;
 }
 
+// `types` has one letter per argument: s str, z str or None, b bool, i int, d dict, f callable, g
+// callable or None, t tuple of str, p tuple of pairs of str, a pair or None, c contents of a model.
 static const struct {
   const char* name;
+  const char* types;
   cpl_status (*run)(building* b, PyObject* arguments);
 } rows[] = {
-    {"name", set_name},     {"model", add_model},   {"connect", connect},
-    {"couple", couple},     {"input", add_input},   {"parameter", add_parameter},
-    {"output", add_output}, {"event", add_event},   {"constraint", add_constraint},
-    {"record", add_record}, {"master", set_master}, {"experiment", set_experiment},
+    {"name", "s", set_name},
+    {"model", "sizcibp", add_model},
+    {"connect", "ssbb", connect},
+    {"couple", "sftgf", couple},
+    {"input", "szzzbgazz", add_input},
+    {"parameter", "ss", add_parameter},
+    {"output", "ss", add_output},
+    {"event", "sztp", add_event},
+    {"constraint", "ss", add_constraint},
+    {"record", "s", add_record},
+    {"master", "dpp", set_master},
+    {"experiment", "d", set_experiment},
 };
 
+static bool is_tuple_of(PyObject* object, char type, Py_ssize_t size);
+
+static bool has_type(PyObject* object, char type) {
+  const bool none = object == Py_None;
+  switch (type) {
+    case 's': return PyUnicode_Check(object) || PyBytes_Check(object);
+    case 'z': return none || PyUnicode_Check(object) || PyBytes_Check(object);
+    case 'b': return PyBool_Check(object);
+    case 'i': return PyLong_Check(object);
+    case 'd': return PyDict_Check(object);
+    case 'f': return PyCallable_Check(object);
+    case 'g': return none || PyCallable_Check(object);
+    case 't': return is_tuple_of(object, 's', -1);
+    case 'p': return is_tuple_of(object, '2', -1);
+    case '2': return is_tuple_of(object, 's', 2);
+    case 'a': return none || is_tuple_of(object, 'o', 2);
+    case 'c': return none || PyDict_Check(object) || PyTuple_Check(object);
+    default: return true;
+  }
+}
+
+// A tuple of `size` items, or of any number: -1.
+static bool is_tuple_of(PyObject* object, char type, Py_ssize_t size) {
+  if (!PyTuple_Check(object) || (size >= 0 && PyTuple_Size(object) != size)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(object); i++) {
+    if (!has_type(item(object, i), type)) return false;
+  }
+  return true;
+}
+
+static cpl_status check_step(PyObject* a, const char* name, const char* types) {
+  if (PyTuple_Size(a) != (Py_ssize_t)strlen(types) + 1) {
+    PyErr_Format(PyExc_TypeError, "%s has %zu arguments, not %R", name, strlen(types), a);
+    return CPL_ERR_INPUT;
+  }
+  for (size_t i = 0; types[i] != '\0'; i++) {
+    PyObject* object = item(a, (Py_ssize_t)i + 1);
+    if (has_type(object, types[i])) continue;
+    if (types[i] == 's' || types[i] == 'z') text(object);
+    else PyErr_Format(PyExc_TypeError, "%s: the argument %R has the wrong type", name, object);
+    return CPL_ERR_INPUT;
+  }
+  return CPL_OK;
+}
+
 static cpl_status take_step(building* b, PyObject* a) {
+  if (!PyTuple_Check(a) || PyTuple_Size(a) == 0 || !PyUnicode_Check(item(a, 0))) {
+    PyErr_Format(PyExc_TypeError, "a step of a system is a tuple that begins with a name, not %R",
+                 a);
+    return CPL_ERR_INPUT;
+  }
   const char* name = text(item(a, 0));
   if (name == NULL) return CPL_ERR_INPUT;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-    if (strcmp(rows[i].name, name) == 0) return rows[i].run(b, a);
+    if (strcmp(rows[i].name, name) != 0) continue;
+    cpl_status st = check_step(a, name, rows[i].types);
+    return st < 0 ? st : rows[i].run(b, a);
   }
   PyErr_Format(PyExc_ValueError, "systems have no step %s", name);
   return CPL_ERR_INPUT;
@@ -433,7 +504,9 @@ core_system* core_system_create(core_session* session, PyObject* steps) {
   Py_INCREF(steps);
   s->steps = steps;
   cpl_status st = CPL_OK;
-  if (PyDict_Check(steps)) {
+  if (!PyDict_Check(steps) && !PyTuple_Check(steps)) {
+    PyErr_Format(PyExc_TypeError, "a system is a tuple of steps or a dict, not %R", steps);
+  } else if (PyDict_Check(steps)) {
     s->alone = make_model(s, steps);
   } else {
     st = cpl_system_def_create(session->ctx, &s->def);
