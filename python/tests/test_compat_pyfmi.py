@@ -36,12 +36,36 @@ def test_description(fmus):
     assert list(model.get_input_list()) == ["F"]
     assert model.get_ode_sizes() == (2, 0)
     variables = model.get_model_variables(causality="parameter")
-    assert "m" in variables and variables["m"].type == "Real"
+    assert "m" in variables and "x" not in variables
     assert set(model.get_model_variables(filter=["x", "v*"])) == {"x", "v"}
     assert model.get_variable_unit("x") == "m"
     assert model.get_variable_valueref("x") == model.get_model_variables()["x"].value_reference
     with pytest.raises(FMUException, match="The variable q could not be found"):
         model.get("q")
+
+
+def test_numbers_of_causality_and_variability(fmus):
+    from couplet.compat.pyfmi import fmi
+
+    model = load_fmu(fmus["mass"])
+    variables = model.get_model_variables()
+    two = fmus["version"] == "2.0"
+    causality, variability = fmi.FMI3_Causality, fmi.FMI3_Variability
+    inputs, parameters = (fmi.FMI2_INPUT, fmi.FMI2_PARAMETER) if two else (causality.INPUT, causality.PARAMETER)
+    assert (inputs, parameters) == ((2, 0) if two else (3, 1))
+    assert model.get_variable_causality("F") == variables["F"].causality == inputs
+    assert model.get_variable_causality("m") == parameters
+    assert list(model.get_model_variables(causality=inputs)) == ["F"]
+    assert model.get_model_variables(causality=parameters).keys() == model.get_model_variables(causality="parameter").keys()
+    fixed, continuous = (fmi.FMI2_FIXED, fmi.FMI2_CONTINUOUS) if two else (variability.FIXED, variability.CONTINUOUS)
+    assert model.get_variable_variability("m") == fixed == 1
+    assert model.get_variable_variability("x") == continuous == 4
+    assert "m" in model.get_model_variables(variability=fixed) and "x" not in model.get_model_variables(variability=fixed)
+    real = fmi.FMI2_REAL if two else fmi.FMI3_Type.FLOAT64
+    assert model.get_variable_data_type("x") == variables["x"].type == real == (0 if two else 1)
+    assert set(model.get_model_variables(type=real)) == set(variables)
+    assert not model.get_model_variables(type=fmi.FMI2_STRING if two else fmi.FMI3_Type.STRING)
+    assert fmi.FMUModelME2 is not fmi.FMUModelME3 and fmi.load_fmu is load_fmu
 
 
 @pytest.mark.parametrize("kind", ["ME", "CS"])

@@ -109,6 +109,16 @@ class _FMU:
         self._is_set_up = False
         self._integrated: Optional[tuple[str, float, float]] = None
 
+    def __getattr__(self, name: str) -> Any:
+        prefix = f"fmi{self._version}"
+        if name.startswith(prefix):
+            from ._c_functions import c_function
+
+            function = c_function(self, name[len(prefix) :])
+            if function is not None:
+                return function
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
     #------------------------------------ life ------------------------------------
 
     def _make(self, logger: Optional[Callable[..., Any]], logging_on: bool) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_char, c_char_p, c_double, c_int, c_uint, c_void_p
 from math import inf
 from typing import Any, Optional, Sequence
 
@@ -14,6 +15,9 @@ from ._instance import printLogMessage as printLogMessage
 fmi1OK, fmi1Warning, fmi1Discard, fmi1Error, fmi1Fatal, fmi1Pending = range(6)
 fmi1DoStepStatus, fmi1PendingStatus, fmi1LastSuccessfulTime = range(3)
 fmi1True, fmi1False = b"\x01", b"\x00"
+# for arrays that functions of the C interface take
+fmi1Component, fmi1ValueReference, fmi1String = c_void_p, c_uint, c_char_p
+fmi1Real, fmi1Integer, fmi1Boolean = c_double, c_int, c_char
 
 
 class _FMU1(_FMU):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_char_p, c_double, c_int, c_uint, c_void_p
 from typing import Any, Optional, Sequence
 
 from ..._core import ComponentState
@@ -16,6 +17,9 @@ fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending = range(6)
 fmi2ModelExchange, fmi2CoSimulation = range(2)
 fmi2DoStepStatus, fmi2PendingStatus, fmi2LastSuccessfulTime, fmi2Terminated = range(4)
 fmi2True, fmi2False = 1, 0
+# for arrays that functions of the C interface take
+fmi2Component, fmi2ValueReference, fmi2String = c_void_p, c_uint, c_char_p
+fmi2Real, fmi2Integer, fmi2Boolean = c_double, c_int, c_int
 
 
 class _FMU2(_FMU):

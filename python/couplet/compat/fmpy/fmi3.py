@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from ctypes import c_bool, c_char_p, c_double, c_float, c_int8, c_int16, c_int32, c_int64
+from ctypes import c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any, Callable, Optional, Sequence
 
 from ..._core import ComponentState
@@ -14,6 +16,11 @@ from ._instance import printLogMessage as _print_message
 
 fmi3OK, fmi3Warning, fmi3Discard, fmi3Error, fmi3Fatal = range(5)
 fmi3True, fmi3False = True, False
+# for arrays that functions of the C interface take
+fmi3Instance, fmi3ValueReference, fmi3String, fmi3Boolean = c_void_p, c_uint32, c_char_p, c_bool
+fmi3Float32, fmi3Float64 = c_float, c_double
+fmi3Int8, fmi3Int16, fmi3Int32, fmi3Int64 = c_int8, c_int16, c_int32, c_int64
+fmi3UInt8, fmi3UInt16, fmi3UInt32, fmi3UInt64 = c_uint8, c_uint16, c_uint32, c_uint64
 
 
 def printLogMessage(
@@ -159,6 +166,24 @@ class _FMU3(_FMU):
     ) -> list[float]:
         """The derivatives of unknowns in a direction of knowns."""
         return self._directional(unknowns, knowns, seed)
+
+
+    def getAdjointDerivative(
+        self,
+        unknowns: Sequence[int],
+        knowns: Sequence[int],
+        seed: Sequence[float],
+        nSensitivity: Optional[int] = None,
+    ) -> list[float]:
+        """The derivatives of a linear combination of unknowns, with factors `seed`, with respect to
+        each of the knowns."""
+        n = len(self._packed(knowns)) // 4
+        columns = [
+            self._directional(unknowns, knowns, [float(i == k) for i in range(n)]) for k in range(n)
+        ]
+        if any(len(column) != len(seed) for column in columns):
+            raise FMICallException("fmi3GetAdjointDerivative", fmi3Error)
+        return [sum(s * d for s, d in zip(seed, column)) for column in columns]
 
 
 class FMU3Model(_FMU3):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Sequence, Un
 from ..._core import Component
 from ..._errors import Error, log_level
 from ..._info import Info, Variable, info
+from ._numbers import causality_of, is_one, type_of, variability_of
 from .result import (
     InvalidOptionException,
     Options,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["FMUException", "FMUModel", "InvalidFMUException", "InvalidOptionException", "load_fmu"]
 
 _REAL, _INTEGER, _BOOLEAN, _ENUMERATION, _STRING = range(5)
-_TYPES = {"Real": 0, "Integer": 1, "Boolean": 2, "Enumeration": 3, "String": 4}
 DEFAULT = "Default"
 
 
@@ -46,17 +46,19 @@ class InvalidFMUException(FMUException):
 class ScalarVariable:
     """What is known of a variable."""
 
-    def __init__(self, variable: Variable, reference: int) -> None:
+    def __init__(self, variable: Variable, reference: int, version: str) -> None:
         self.name = variable.name
         self.description = variable.description
         self.value_reference = reference
-        self.type = variable.type
-        self.causality = variable.causality
-        self.variability = variable.variability
+        #: numbers, as in :mod:`couplet.compat.pyfmi.fmi`
+        self.type = type_of(version, variable)
+        self.causality = causality_of(version, variable)
+        self.variability = variability_of(version, variable)
         self._variable = variable
 
     def __repr__(self) -> str:
-        return f"<ScalarVariable {self.name}: {self.type}, {self.causality}, {self.variability}>"
+        v = self._variable
+        return f"<ScalarVariable {self.name}: {v.type}, {v.causality}, {v.variability}>"
 
 
 class EventInfo:
@@ -161,7 +163,7 @@ class FMUModel:
 
     def get_model_variables(
         self,
-        type: Optional[int] = None,
+        type: Any = None,
         include_alias: bool = True,
         causality: Any = None,
         variability: Any = None,
@@ -169,8 +171,8 @@ class FMUModel:
         only_fixed: bool = False,
         filter: Any = None,
     ) -> dict[str, ScalarVariable]:
-        """Variables by name, those of a type (0: Real, 1: Integer, 2: Boolean, 3: Enumeration, 4: String), a causality
-        or a variability (as texts), or whose names match patterns with * and ?."""
+        """Variables by name, those of a type, a causality or a variability (numbers as FMI2_INPUT, or texts), or whose
+        names match patterns with * and ?."""
         import fnmatch
 
         patterns = None if filter is None else [filter] if isinstance(filter, str) else list(filter)
@@ -180,21 +182,23 @@ class FMUModel:
             reference = self._reference(name)[1]
             known = (v.type, reference) in seen
             seen.add((v.type, reference))
+            found[name] = known_as = ScalarVariable(v, reference, self._version)
             if (
-                (type is not None and _TYPES.get(v.type) != type)
+                not is_one(type, known_as.type, v.type)
                 or (not include_alias and known)
-                or (causality is not None and v.causality != causality)
-                or (variability is not None and v.variability != variability)
+                or not is_one(causality, known_as.causality, v.causality)
+                or not is_one(variability, known_as.variability, v.variability)
                 or (only_start and v.start is None)
                 or (only_fixed and v.variability != "fixed")
                 or (patterns is not None and not any(fnmatch.fnmatchcase(name, p) for p in patterns))
             ):
-                continue
-            found[name] = ScalarVariable(v, reference)
+                del found[name]
         return found
 
     def _list(self, names: Iterable[Optional[str]]) -> dict[str, ScalarVariable]:
-        return {n: ScalarVariable(self._known(n), self._reference(n)[1]) for n in names if n is not None}
+        return {
+            n: ScalarVariable(self._known(n), self._reference(n)[1], self._version) for n in names if n is not None
+        }
 
     def get_states_list(self) -> dict[str, ScalarVariable]:
         return self._list(self._info.states)
@@ -233,13 +237,13 @@ class FMUModel:
         return 1.0 if nominal is None else nominal
 
     def get_variable_data_type(self, variable_name: str) -> int:
-        return _TYPES[self._known(variable_name).type]
+        return type_of(self._version, self._known(variable_name))
 
-    def get_variable_causality(self, variable_name: str) -> str:
-        return self._known(variable_name).causality
+    def get_variable_causality(self, variable_name: str) -> int:
+        return causality_of(self._version, self._known(variable_name))
 
-    def get_variable_variability(self, variable_name: str) -> str:
-        return self._known(variable_name).variability
+    def get_variable_variability(self, variable_name: str) -> int:
+        return variability_of(self._version, self._known(variable_name))
 
     #------------------------------------ values ------------------------------------
 
