@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Declaration", "Model", "Stepper", "Values"]
 
 _TYPES = {"Real": 0, "Integer": 1, "Boolean": 2}
+_MAXIMUM = 10_000_000
 
 
 class Declaration:
@@ -67,6 +68,8 @@ class Declaration:
         return f"Declaration({', '.join([repr(self.start), *given])})"
 
     def _row(self, name: str) -> tuple[Any, ...]:
+        if not 0 <= self.size <= _MAXIMUM:
+            raise ValueError(f"{name}: size cannot be {self.size}")
         low = -math.inf if self.min is None else float(self.min)
         high = math.inf if self.max is None else float(self.max)
         if not low <= high:
@@ -121,7 +124,8 @@ def _array_property(name: str) -> Any:
 class Values:
     """The argument of the methods of a model: the time, and arrays in the order of the declarations.
 
-    ``v["name"]`` is a variable by its name; it can be set where the array can.
+    ``v["name"]`` is a variable by its name; it can be set where the array can: states and discrete
+    variables in `initialize` and `event`, discrete variables and outputs in `step`.
     """
 
     #: time [s]
@@ -147,11 +151,17 @@ class Values:
     #: set it in `event` or `step` to end the simulation
     terminate: bool
 
-    def __init__(self, lists: Mapping[str, Mapping[str, Declaration]], blocks: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        lists: Mapping[str, Mapping[str, Declaration]],
+        blocks: Sequence[Any],
+        writeable: bool = True,
+    ) -> None:
         import numpy as np
 
         x, u, p, w, y = (np.frombuffer(block, dtype=np.float64) for block in blocks[:5])
-        u.flags.writeable = p.flags.writeable = False  # a change would be lost
+        for array in (u, p) if writeable else (x, u, p, w, y):
+            array.flags.writeable = False  # a change would be lost
         self._x, self._u, self._p, self._w, self._y = x, u, p, w, y
         self.crossed = np.frombuffer(blocks[5], dtype=np.int8)
         self.t = math.nan
@@ -272,7 +282,6 @@ class Stepper:
 
 
 _METHODS = ("derivatives", "output_values", "indicators", "initialize", "event")
-_MAXIMUM = 10_000_000
 _NUMBERS = ("start_time", "stop_time", "tolerance", "step_size")
 
 
@@ -311,5 +320,5 @@ def describe(model: Union[Model, Stepper]) -> dict[str, Any]:
             raise TypeError(f"{type(model).__name__} has n_indicators and no method indicators")
     if isinstance(model, Model):
         del lists["outputs"]  # they are what output_values returns
-    spec["values"] = lambda blocks: Values(lists, blocks)
+    spec["values"] = lambda blocks, writeable: Values(lists, blocks, writeable)
     return spec

@@ -24,7 +24,8 @@ static const char* const list_names[] = {"states", "inputs", "outputs", "paramet
 struct core_model {
   core_session* session;
   PyObject* spec;    // a dict, which is kept for its texts and methods
-  PyObject* values;  // argument of the methods
+  PyObject* values;  // argument of the methods that may change values
+  PyObject* seen;    // argument of those that may not
   cpl_model_def def;
   cpl_declaration* lists[N_LISTS];
   size_t n[N_LISTS];  // values
@@ -70,12 +71,12 @@ static void copy(double* to, const double* from, size_t n) {
 }
 
 // The arguments of a function, as the methods see them.
-static bool show(core_model* m, const cpl_values* v) {
+static bool show(core_model* m, PyObject* values, const cpl_values* v) {
   copy(m->data[X], v->x, m->n[STATES]);
   copy(m->data[U], v->u, m->n[INPUTS]);
   copy(m->data[P], v->p, m->n[PARAMETERS]);
   copy(m->data[W], v->w, m->n[DISCRETE]);
-  return set_number(m->values, "t", v->t);
+  return set_number(values, "t", v->t);
 }
 
 // A number of any type but complex, whose imaginary part would be lost.
@@ -155,7 +156,7 @@ static int evaluate(const cpl_values* v, const char* name, double* to, size_t n)
   core_model* m = v->user;
   PyGILState_STATE state = core_enter();
   PyObject* result =
-      show(m, v) ? PyObject_CallFunctionObjArgs(method_of(m, name), m->values, NULL) : NULL;
+      show(m, m->seen, v) ? PyObject_CallFunctionObjArgs(method_of(m, name), m->seen, NULL) : NULL;
   bool fine = result != NULL && core_read_doubles(result, name, to, n);
   Py_XDECREF(result);
   int code = fine ? CPL_MODEL_OK : fail(m, v);
@@ -205,7 +206,7 @@ static int handle(const cpl_values* v, cpl_event_actions* a, const char* name) {
   core_model* m = v->user;
   PyGILState_STATE state = core_enter();
   PyObject* method = method_of(m, name);
-  bool fine = show(m, v) && show_event(m, a);
+  bool fine = show(m, m->values, v) && show_event(m, a);
   PyObject* result = fine ? PyObject_CallFunctionObjArgs(method, m->values, NULL) : NULL;
   fine = result != NULL && read_event(m, a);
   Py_XDECREF(result);
@@ -239,7 +240,7 @@ static bool call_step(core_model* m, const char* name, const cpl_values* v, PyOb
 static int start_stepper(const cpl_values* v, cpl_event_actions* a) {
   core_model* m = v->user;
   PyGILState_STATE state = core_enter();
-  bool fine = show(m, v) && show_event(m, a);
+  bool fine = show(m, m->values, v) && show_event(m, a);
   if (fine && method_of(m, "initialize") != NULL) fine = call_step(m, "initialize", v, NULL);
   fine = fine && read_event(m, a);
   a->next_time = (double)INFINITY;
@@ -253,7 +254,7 @@ static int step_inside(const cpl_values* v, cpl_event_actions* a) {
   if (isnan(m->h)) return CPL_MODEL_OK;
   PyGILState_STATE state = core_enter();
   PyObject* size = PyFloat_FromDouble(m->h);
-  bool fine = size != NULL && show(m, v) && show_event(m, a) &&
+  bool fine = size != NULL && show(m, m->values, v) && show_event(m, a) &&
               set_number(m->values, "t", v->t - m->h) && call_step(m, "step", v, size) &&
               read_event(m, a);
   Py_XDECREF(size);
@@ -520,9 +521,10 @@ static bool make_values(core_model* m) {
   }
   PyObject* make = PyErr_Occurred() ? NULL : PyDict_GetItemString(m->spec, "values");
   if (make == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "values is missing");
-  if (make != NULL) m->values = PyObject_CallFunctionObjArgs(make, blocks, NULL);
+  if (make != NULL) m->values = PyObject_CallFunctionObjArgs(make, blocks, Py_True, NULL);
+  if (m->values != NULL) m->seen = PyObject_CallFunctionObjArgs(make, blocks, Py_False, NULL);
   Py_DECREF(blocks);
-  return m->values != NULL;
+  return m->seen != NULL;
 }
 
 //------------------------------------ life ------------------------------------
@@ -559,6 +561,7 @@ core_model* core_model_create(core_session* session, PyObject* spec) {
 // Models and runs may refer to each other.
 int core_model_traverse(const core_model* m, visitproc visit, void* arg) {
   Py_VISIT(m->values);
+  Py_VISIT(m->seen);
   Py_VISIT(m->spec);
   return 0;
 }
@@ -569,6 +572,7 @@ void core_model_destroy(core_model* m) {
   for (int i = 0; i < N_LISTS; i++) free(m->lists[i]);
   for (int i = 0; i < N_BLOCKS; i++) Py_XDECREF(m->blocks[i]);
   Py_XDECREF(m->values);
+  Py_XDECREF(m->seen);
   Py_XDECREF(m->spec);
   free(m);
 }

@@ -77,7 +77,11 @@ static bool read_member(core_settings* s, const member* m, PyObject* value) {
   char* at = (char*)s + m->at;
   long number;
   switch (m->kind) {
-    case 'd': *(double*)(void*)at = PyFloat_AsDouble(value); break;
+    case 'd':
+      *(double*)(void*)at = PyFloat_AsDouble(value);
+      if (!PyErr_Occurred() && isnan(*(double*)(void*)at))
+        PyErr_Format(PyExc_ValueError, "%s cannot be nan", m->key);
+      break;
     case 's': *(const char**)(void*)at = core_text(value); break;
     case 'b': *(bool*)(void*)at = PyObject_IsTrue(value) == 1; break;
     default:

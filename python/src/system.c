@@ -338,12 +338,18 @@ static int32_t read_count(const char* key, PyObject* value) {
   return (int32_t)number;
 }
 
+static double read_number(const char* key, PyObject* value) {
+  const double number = PyFloat_AsDouble(value);
+  if (!PyErr_Occurred() && isnan(number)) PyErr_Format(PyExc_ValueError, "%s cannot be nan", key);
+  return number;
+}
+
 static cpl_status read_members(PyObject* dict, const member* members, size_t n, void* to) {
   for (size_t i = 0; i < n; i++) {
     PyObject* value = PyDict_GetItemString(dict, members[i].key);
     void* at = (char*)to + members[i].at;
     if (value == NULL || value == Py_None) continue;
-    if (members[i].kind == 'd') *(double*)at = PyFloat_AsDouble(value);
+    if (members[i].kind == 'd') *(double*)at = read_number(members[i].key, value);
     else if (members[i].kind == 's') *(const char**)at = text(value);
     else if (members[i].kind == 'b') *(bool*)at = PyObject_IsTrue(value) == 1;
     else *(int32_t*)at = read_count(members[i].key, value);

@@ -176,7 +176,7 @@ def test_a_model_that_simulates_itself(kind):
 #------------------------------------ private calls ------------------------------------
 
 MODEL = ("model", "m", 1, "x.c", None, 0, False, ())
-SPEC = {"name": "m", "values": lambda blocks: object()}
+SPEC = {"name": "m", "values": lambda blocks, writeable: object()}
 ROW = ("x", 0.0, None, None, 0, 0, 0.0, 0.0, 0.0, False, False, False)
 
 

@@ -63,6 +63,44 @@ def test_parameters_cannot_be_changed(name):
         cp.simulate(Changes(), stop=1)
 
 
+@pytest.mark.parametrize("method", ["derivatives", "output_values", "indicators"])
+@pytest.mark.parametrize("change", [lambda v: v.x.fill(1), lambda v: v.__setitem__("n", 2.0), lambda v: setattr(v, "w", [2])])
+def test_functions_of_the_state_cannot_change_it(method, change):
+    class Changes(Saw):
+        discrete = {"n": 1.0}
+
+        def jump(self, v):
+            v.x[0] = 1.0
+            v["n"] += 1
+
+    assert cp.simulate(Changes(), stop=1, record=["n"])["n"][-1] == 3  # after the events at 0.375 and 0.75
+
+    def changes(self, v):
+        change(v)
+        return 1.0
+
+    with pytest.raises(cp.ModelError, match="read-only"):
+        cp.simulate(type("Wrong", (Changes,), {method: changes})(), stop=1)
+
+
+@pytest.mark.parametrize("key", ["start", "stop", "interval", "step", "rtol", "atol", "call_timeout"])
+def test_settings_that_are_not_numbers(key, root):
+    mass = root / "examples" / "two_masses" / "mass.c"
+    with pytest.raises(ValueError, match=f"{key} cannot be nan"):
+        cp.simulate(mass, **{key: float("nan")})
+    if key != "call_timeout":
+        with pytest.raises(ValueError, match=f"{key} cannot be nan"):
+            cp.System().add("m", mass).experiment(**{key: float("nan")}).simulate()
+
+
+def test_names_and_sizes():
+    with pytest.raises(cp.InputError, match="it has no name"):
+        cp.simulate(type("Nameless", (Saw,), {"inputs": [""]})())
+    for size in (-1, 2**31, 10**30):
+        with pytest.raises(ValueError, match="x: size cannot be"):
+            cp.simulate(type("Large", (Saw,), {"states": {"x": cp.Declaration(size=size)}})())
+
+
 def test_outputs_of_a_model_cannot_be_read():
     class Reads(Saw):
         def jump(self, v):

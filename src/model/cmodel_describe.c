@@ -156,6 +156,7 @@ static cpl_variable variable_of(const cpl_declaration* d, const list_kind* kind)
 
 static cpl_status check_declaration(cpli_cmodel* cm, const cpl_declaration* d,
                                     const list_kind* kind) {
+  if (d->name[0] == '\0') return bad(cm, d->name, "it has no name");
   if (strlen(d->name) > 400) return bad(cm, d->name, "the name is too long");
   if (d->type == CPL_STRING) return bad(cm, d->name, "Strings are declared in the list `strings`");
   if (kind == &state_kind && d->type != CPL_REAL) return bad(cm, d->name, "a state is a Real");
