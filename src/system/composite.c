@@ -171,7 +171,7 @@ static cpl_status begin_model(reader* r, cpli_xml* xml) {
 }
 
 static cpl_status add_parameter(reader* r, cpli_xml* xml) {
-  cpli_setting s;
+  cpli_setting s = {0};
   cpli_member* m = &r->member;
   cpl_status st = required(r, xml, "Parameter", "Name", &s.name);
   if (st >= 0) st = required(r, xml, "Parameter", "Value", &s.value);
