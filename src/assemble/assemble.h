@@ -106,6 +106,7 @@ typedef struct cpli_built {
   bool* differences;         // inputs that are differences: offsets of units do not apply
   cpli_resolver resolver;
   cpli_links links;
+  int32_t* first_links;  // of parameters, then inputs: the first link with a start value; -1: none
   cpli_assembly* assemblies;
   cpl_model* prototype;           // the first instance, until it is requested
   cpli_members* draft;            // the same of a system with steppers
@@ -136,6 +137,8 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
 
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
+/// Finds b->first_links. Order: after cpli_links_init()
+cpl_status cpli_find_first_links(cpli_built* b);
 /// The start value of the first variable that an input or a parameter of the system is connected
 /// to, as that of the input; *out is unchanged when there is none.
 cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind kind, int32_t index,

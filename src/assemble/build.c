@@ -547,6 +547,7 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, b->is_stepper);
   cpli_free(ctx, b->inner);
   cpli_free(ctx, b->parameters);
+  cpli_free(ctx, b->first_links);
   cpli_free(ctx, b->known);
   cpli_free(ctx, b->name);
   cpli_free(ctx, b->path);
@@ -633,6 +634,7 @@ static cpl_status resolve_all(built* b) {
   if (st >= 0) st = cpli_inputs_prepare(b);
   b->resolver.input_units = b->input_units;
   if (st >= 0) st = cpli_links_init(&b->links, &b->resolver);
+  if (st >= 0) st = cpli_find_first_links(b);
   if (st >= 0) st = cpli_inputs_infer_units(b);
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);

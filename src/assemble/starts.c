@@ -254,41 +254,55 @@ void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate) {
 
 //------------------------------------ parameters ------------------------------------
 
-// The start value of a variable: that of the definition, or its own.
-static cpl_status start_of_variable(cpli_built* b, cpli_functions* f, int32_t model, int32_t var,
-                                    bool* found, double* out) {
-  const cpli_member* m = &b->def->models[model];
-  const cpl_description* d = b->sources[model]->desc;
-  const cpl_variable* v = &d->vars[var];
-  *found = v->has_start;
-  *out = v->start;
-  for (size_t k = 0; k < m->n_starts; k++) {
-    const cpli_setting* s = &m->starts[k];
-    if (strcmp(s->name.text, v->name) != 0) continue;
-    cpl_component shown = {.desc = d, .ctx = b->base.ctx, .name = m->name.text};
-    const char* text = s->number != NULL ? s->number : s->value.text;
-    *found = true;
-    if (!cpli_parse_double(text, strlen(text), out))
-      return cpli_constant_in_unit(b, f, &s->value, v->name, NULL, false, out);
-    return s->transform != NULL ? transform_number(&shown, v, s, out) : CPL_OK;
+// A value of the definition, or NULL.
+static const cpli_setting* setting_of(const cpli_member* m, const char* name) {
+  for (size_t k = 0; k < m->n_starts; k++)
+    if (strcmp(m->starts[k].name.text, name) == 0) return &m->starts[k];
+  return NULL;
+}
+
+cpl_status cpli_find_first_links(cpli_built* b) {
+  const size_t n = b->def->n_parameters + b->def->n_inputs;
+  b->first_links = cpli_alloc(b->base.ctx, n, sizeof *b->first_links);
+  if (b->first_links == NULL) return cpli_nomem(b->base.ctx);
+  for (size_t i = 0; i < n; i++) b->first_links[i] = -1;
+  for (size_t i = b->links.count; i-- > 0;) {
+    const cpli_link* link = &b->links.items[i];
+    if (link->source.kind != CPLI_REF_PARAMETER && link->source.kind != CPLI_REF_INPUT) continue;
+    const cpl_variable* v = &b->sources[link->model]->desc->vars[link->var];
+    const bool known = v->has_start || setting_of(&b->def->models[link->model], v->name) != NULL;
+    const size_t at = link->source.kind == CPLI_REF_PARAMETER ? 0 : b->def->n_parameters;
+    if (known && link->factor != 0) b->first_links[at + (size_t)link->source.index] = (int32_t)i;
   }
   return CPL_OK;
 }
 
+// The start value of a variable: that of the definition, or its own.
+static cpl_status start_of_variable(cpli_built* b, cpli_functions* f, const cpli_link* link,
+                                    double* out) {
+  const cpli_member* m = &b->def->models[link->model];
+  const cpl_description* d = b->sources[link->model]->desc;
+  const cpl_variable* v = &d->vars[link->var];
+  const cpli_setting* s = setting_of(m, v->name);
+  *out = v->start;
+  if (s == NULL) return CPL_OK;
+  cpl_component shown = {.desc = d, .ctx = b->base.ctx, .name = m->name.text};
+  const char* text = s->number != NULL ? s->number : s->value.text;
+  if (!cpli_parse_double(text, strlen(text), out))
+    return cpli_constant_in_unit(b, f, &s->value, v->name, NULL, false, out);
+  return s->transform != NULL ? transform_number(&shown, v, s, out) : CPL_OK;
+}
+
 cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind kind, int32_t index,
                                 double* out) {
-  for (size_t i = 0; i < b->links.count; i++) {
-    const cpli_link* link = &b->links.items[i];
-    if (link->source.kind != kind || link->source.index != index || link->factor == 0) continue;
-    bool found;
-    double value;
-    cpl_status st = start_of_variable(b, f, link->model, link->var, &found, &value);
-    if (st < 0) return st;
-    if (!found) continue;
-    *out = (value - link->offset) / link->factor;
-    break;
-  }
-  return CPL_OK;
+  const size_t at = kind == CPLI_REF_PARAMETER ? 0 : b->def->n_parameters;
+  const int32_t i = b->first_links[at + (size_t)index];
+  if (i < 0) return CPL_OK;
+  const cpli_link* link = &b->links.items[i];
+  double value;
+  cpl_status st = start_of_variable(b, f, link, &value);
+  if (st >= 0) *out = (value - link->offset) / link->factor;
+  return st;
 }
 
 // Parameters may depend on each other in any order: repeats as long as one more becomes known.
