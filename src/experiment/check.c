@@ -142,6 +142,7 @@ cpl_status cpl_check(cpl_context* ctx, const cpl_check_def* given, cpl_source** 
     return CPL_OK;
   }
   if (fmu) st = check_fmu(&def, source);
+  cpli_check_connectors(source, &def);
   if (fmu && st >= 0) st = isolate(&def, &source);
   for (size_t i = 0; st >= 0 && cpl_system_note(source, i) != NULL; i++)
     report(&def, &(cpl_finding){.rule = "switch", .text = cpl_system_note(source, i)});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "couplet/check.h"
 #include "couplet/component.h"
 #include "couplet/experiment.h"
 #include "couplet/master.h"
@@ -30,3 +31,6 @@ struct cpl_experiment {
 
 /// Fills e->run.inputs from the table and the inputs of the settings.
 cpl_status cpli_experiment_inputs(cpl_experiment* e);
+
+/// Reports connectors of components of an SSP package that their FMUs do not have.
+void cpli_check_connectors(const cpl_source* source, const cpl_check_def* def);

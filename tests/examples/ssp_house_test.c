@@ -97,6 +97,33 @@ static void check_lists_all_findings(void** state) {
   free(text);
 }
 
+// Connectors are compared with the variables of the FMUs.
+static void connectors_that_do_not_fit(void** state) {
+  (void)state;
+  size_t n;
+  char* text = read_all("house/SystemStructure.ssd", &n);
+  char* at = strstr(text,
+                    "<ssd:Connector name=\"gain\" kind=\"parameter\"><ssc:Real/></ssd:Connector>\n "
+                    "       </ssd:Connectors>");
+  assert_non_null(at);
+  FILE* f = fopen("house/more.ssd", "w");
+  fprintf(f,
+          "%.*s<ssd:Connector name=\"wanted\" kind=\"input\"/><ssd:Connector name=\"lost\" "
+          "kind=\"local\"/>%s",
+          (int)(at - text), text, at);
+  fclose(f);
+  free(text);
+  must_do("check house/more.ssd");
+  text = read_all("out.txt", &n);
+  CHECK_CONTAINS(text,
+                 "house/more.ssd:26: warning: component heater has a connector lost, but its FMU "
+                 "has no such variable [connector]");
+  CHECK_CONTAINS(
+      text, "the connector wanted of component heater is of another kind in the FMU: parameter");
+  CHECK_CONTAINS(text, "0 errors, 2 warnings");
+  free(text);
+}
+
 static int begin(void** state) {
   *state = test_context();
   return 0;
@@ -112,6 +139,7 @@ int main(void) {
       cmocka_unit_test(the_house_is_heated),
       cmocka_unit_test(info_shows_where_values_come_from),
       cmocka_unit_test(check_lists_all_findings),
+      cmocka_unit_test(connectors_that_do_not_fit),
   };
   return cmocka_run_group_tests(tests, begin, end);
 }
