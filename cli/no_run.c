@@ -12,6 +12,12 @@
 static const char* const kinds[] = {
     [CPL_MEMBER_FMU] = "FMU", [CPL_MEMBER_C] = "C", [CPL_MEMBER_SYSTEM] = "system"};
 
+// Of a file in a package, which is unpacked for a moment only, its path in there.
+static const char* shown_path(const cpli_member* m) {
+  if (m->shown != NULL) return m->shown;
+  return m->path.text != NULL ? m->path.text : "";
+}
+
 static cpl_status compile(cpl_context* ctx, const char* path) {
   char* object = NULL;
   cpl_status st = cpli_compiled(ctx, path, &object);
@@ -28,7 +34,7 @@ static void print_system(FILE* out, const cpl_system_def* def) {
     fputs("  ", out);
     cli_print_safe(out, m->name.text);
     fprintf(out, "  %s  ", kinds[m->kind]);
-    cli_print_safe(out, m->path.text != NULL ? m->path.text : "");
+    cli_print_safe(out, shown_path(m));
     fputc('\n', out);
   }
   if (def->n_connections > 0) fputs("\nConnections\n", out);
@@ -54,7 +60,7 @@ static void write_system(cpli_json* json, const cpl_system_def* def) {
     cpli_json_object(json, NULL);
     cpli_json_text(json, "name", def->models[i].name.text);
     cpli_json_text(json, "kind", kinds[def->models[i].kind]);
-    cpli_json_text(json, "file", def->models[i].path.text);
+    cpli_json_text(json, "file", shown_path(&def->models[i]));
     cpli_json_close(json, '}');
   }
   cpli_json_close(json, ']');

@@ -40,6 +40,7 @@ typedef struct cpli_member {
   cpli_located_text name;
   cpl_member_kind kind;
   cpli_located_text path;        // resolved against the file's folder. Nullable: source or system.
+  const char* shown;             // the path in a package. Nullable: as `path`
   cpl_source* source;            // borrowed. Nullable.
   const cpl_system_def* system;  // borrowed. Nullable.
   cpl_member_as as;

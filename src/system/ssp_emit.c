@@ -295,6 +295,7 @@ static cpl_status add_model(flat* f, const node* n) {
       f->def, (cpli_member){.name = {n->path, e->loc},
                             .kind = n->own_system != NULL ? CPL_MEMBER_SYSTEM : CPL_MEMBER_FMU,
                             .path = {n->own_system != NULL ? n->own_system : e->fmu, e->loc},
+                            .shown = e->source,
                             .as = as[e->implementation],
                             .exactly_as = true,
                             .scheduled = e->implementation == CPLI_SSP_SCHEDULED_EXECUTION,
