@@ -94,7 +94,7 @@ class System:
         as_: Optional[str] = None,
         isolate: bool = False,
     ) -> System:
-        """Add a model: a file (.fmu, .c, .yaml), another system, a :class:`couplet.Model` or a
+        """Add a model: a file (.fmu, .c, .yaml, .ssp), another system, a :class:`couplet.Model` or a
         :class:`couplet.Stepper`.
 
         start    parameters and start values
@@ -118,16 +118,33 @@ class System:
         else:
             path = os.fspath(model)
             ending = os.path.splitext(path)[1]
-            kind = _C if ending == ".c" else _FMU if ending == ".fmu" or os.path.isdir(path) else _SYSTEM
+            package = os.path.exists(os.path.join(path, "SystemStructure.ssd"))
+            fmu = ending == ".fmu" or (os.path.isdir(path) and not package)
+            kind = _C if ending == ".c" else _FMU if fmu else _SYSTEM
         if isolate and kind == _C and path is None:
             raise ValueError(f"{name}: a model in Python cannot run in a process of its own")
         return self._add("model", name, kind, path, content, _AS[as_], bool(isolate), _pairs(start))
 
     def connect(
-        self, target: str, source: Any, *, convert: bool = False, convert_units: bool = True
+        self,
+        target: str,
+        source: Any,
+        *,
+        convert: bool = False,
+        convert_units: bool = True,
+        factor: float = 1,
+        offset: float = 0,
     ) -> System:
-        """Connect an input to a variable, to an expression, or to a number."""
-        return self._add("connect", target, text_of(source), bool(convert), not convert_units)
+        """Connect an input to a variable, to an expression, or to a number.
+
+        The value of a variable is multiplied by ``factor``, and ``offset`` is added, after the
+        conversion of its unit.
+        """
+        if factor == 0:
+            raise ValueError(f"{target}: the factor must not be 0")
+        return self._add(
+            "connect", target, text_of(source), bool(convert), not convert_units, float(factor), float(offset)
+        )
 
     def couple(
         self,

@@ -213,13 +213,15 @@ static cpl_status add_model(building* b, PyObject* a) {
   return st;
 }
 
-// ("connect", target, source, convert, keep_units)
+// ("connect", target, source, convert, keep_units, factor, offset)
 static cpl_status connect(building* b, PyObject* a) {
   cpl_connection_def def = cpl_default_connection_def();
   def.target = text(item(a, 1));
   def.source = text(item(a, 2));
   def.convert = PyObject_IsTrue(item(a, 3)) == 1;
   def.keep_units = PyObject_IsTrue(item(a, 4)) == 1;
+  def.factor = PyFloat_AsDouble(item(a, 5));
+  def.offset = PyFloat_AsDouble(item(a, 6));
   return PyErr_Occurred() ? CPL_ERR_INPUT : cpl_system_def_add_connection(b->def, &def);
 }
 

@@ -76,3 +76,11 @@ def test_convert(house, tmp_path):
     assert couplet.simulate(flat)["T"][-1] == couplet.simulate(house / "house")["T"][-1]
     with pytest.raises(couplet.InputError, match="neither in .ssp nor in .yaml"):
         couplet.convert(system, tmp_path / "x.zip")
+
+
+def test_a_package_in_a_system(house):
+    s = couplet.System("outer").add("house", house / "house", start={"gain": 0.5}).add("room", EXAMPLE / "room.c")
+    s.connect("room.T_outside", "house.T", factor=0.5, offset=10)
+    r = s.simulate(stop=1000, rtol=1e-9, record=["house.T", "room.T_outside"])
+    assert r["house.T"][-1] == pytest.approx(temperature(1000, 500, 21, -10), abs=1e-5)
+    assert r["room.T_outside"][-1] == pytest.approx(0.5 * (r["house.T"][-1] + 273.15) + 10, abs=1e-9)
