@@ -208,4 +208,20 @@ static cpl_status connect_all(flat* f, node* n) {
   return st;
 }
 
-cpl_status cpli_flat_edges(flat* f) { return connect_all(f, &f->root); }
+// A connector that nothing outside is connected to is that of the inside, with its value.
+static void drop_loose_sides(node* n) {
+  for (size_t i = 0; i < n->n_outer; i++) {
+    port *outside = &n->outer[i], *inside = cpli_flat_inside(n, outside->name);
+    const bool source = inside != NULL && inside->in != NULL && inside->in->source == outside;
+    if (!source || outside->in != NULL) continue;
+    inside->in = NULL;
+    inside->is_hidden = false;
+  }
+  for (size_t i = 0; i < n->n_children; i++) drop_loose_sides(&n->children[i]);
+}
+
+cpl_status cpli_flat_edges(flat* f) {
+  cpl_status st = connect_all(f, &f->root);
+  if (st >= 0) drop_loose_sides(&f->root);
+  return st;
+}

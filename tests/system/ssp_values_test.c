@@ -184,6 +184,38 @@ static void packages_in_packages(void** state) {
   for (int i = 0; i < 6; i++) CHECK_NEAR(r.values[i], expected[i], 1e-12);
 }
 
+// The connectors of a component have other units than those inside of it.
+static void units_at_both_sides_of_a_component(void** state) {
+  (void)state;
+#define SIDES(unit) \
+  CONNECTOR("in", "input", REAL_IN(unit)) CONNECTOR("out", "output", REAL_IN(unit))
+#define DEFINITION(name, bindings)                          \
+  "<ssd:Component name=\"" name                             \
+  "\" type=\"application/x-ssp-definition\" "               \
+  "source=\"inside.ssd\"><ssd:Connectors>" SIDES("celsius") \
+      CONNECTOR("same", "output", REAL) "</ssd:Connectors>" bindings "</ssd:Component>\n"
+  write_text("inside.ssd",
+             SSD_BEGIN "<ssd:System name=\"inside\"><ssd:Connectors>" SIDES("K")
+                 CONNECTOR("same", "output", REAL) "</ssd:Connectors><ssd:Elements>" BLOCK("a")
+             "</ssd:Elements><ssd:Connections>"
+             "<ssd:Connection startConnector=\"in\" endElement=\"a\" endConnector=\"u\"/>"
+             "<ssd:Connection startConnector=\"in\" endConnector=\"same\"/>"
+             "<ssd:Connection startConnector=\"out\" endElement=\"a\" endConnector=\"y\"/>"
+             "</ssd:Connections></ssd:System>" UNITS SPEEDS EXPERIMENT SSD_END);
+  write_text(
+      "outside.ssd",
+      SSD_BEGIN "<ssd:System name=\"root\"><ssd:Elements>" BLOCK_WITH("s", BIND(NUMBER("u", "150")))
+          BLOCK("z") DEFINITION("p", "")
+              DEFINITION("q", BIND(NUMBER("in", "20"))) "</ssd:Elements><ssd:Connections>" CONNECT(
+                  "p", "in", "s", "y", "/>")
+                  CONNECT("p", "out", "z", "u",
+                          "/>") "</ssd:Connections></ssd:System>" UNITS SPEEDS EXPERIMENT SSD_END);
+  ssp_run r = {.path = "outside.ssd"};
+  run_ssp(&r, NAMES("p.in", "p.a.u", "p.out", "z.u", "q.a.u", "q.in", "p.same"));
+  const double expected[] = {26.85, 300, 326.85, 600, 20, 20, 300};
+  for (int i = 0; i < 7; i++) CHECK_NEAR(r.values[i], expected[i], 1e-10);
+}
+
 static void variants_are_chosen_by_name_and_file(void** state) {
   (void)state;
   make_nested("variants.ssp");
@@ -322,6 +354,7 @@ int main(void) {
       cmocka_unit_test(a_connection_beats_a_binding),
       cmocka_unit_test(one_name_of_two_variables_is_refused),
       cmocka_unit_test(packages_in_packages),
+      cmocka_unit_test(units_at_both_sides_of_a_component),
       cmocka_unit_test(variants_are_chosen_by_name_and_file),
       cmocka_unit_test(a_package_in_a_system_file),
       cmocka_unit_test(sets_inside_of_components),
