@@ -8,6 +8,7 @@
 typedef struct convert_args {
   const char* output;
   const char* fmi;
+  cli_package package;
   const char* log_level;
   bool quiet;
 } convert_args;
@@ -17,6 +18,7 @@ static const cli_option options[] = {
      offsetof(convert_args, output)},
     {"fmi", 0, "2|3", "the version of FMUs that are made of models in C (default: 2)", CLI_TEXT,
      offsetof(convert_args, fmi)},
+    CLI_PACKAGE(convert_args),
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, offsetof(convert_args, quiet)},
     {"log-level", 0, "error|warning|info|debug", "which messages to print (default: warning)",
      CLI_TEXT, offsetof(convert_args, log_level)},
@@ -32,6 +34,9 @@ static int run(void* args, int n_operands, char** operands) {
   cpl_convert_def def = cpl_default_convert_def();
   def.input = operands[0];
   def.output = a->output;
+  def.variant = a->package.variant;
+  def.parameters = a->package.parameters.items;
+  def.n_parameters = a->package.parameters.n;
   if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
   cpl_status st = cpl_convert(ctx, &def);
   int code = st < 0 ? cli_report(ctx, st) : CLI_OK;

@@ -43,6 +43,10 @@ typedef struct cpl_convert_def {
   const char* input;   ///< a system file (.yaml), or a package or description of SSP (.ssp, .ssd)
   const char* output;  ///< by its ending: a package (.ssp) or a system file (.yaml)
   int fmi_version;     ///< of FMUs that are made of models in C: 2 (default) or 3
+  /// Of a package that becomes a system file (see cpl_ssp_def). Nullable: both
+  const char* variant;
+  const char* const* parameters;
+  size_t n_parameters;
 } cpl_convert_def;
 
 CPL_DEFAULTS(convert_def)  ///< cpl_default_convert_def()

@@ -410,8 +410,9 @@ static cpl_status set_master(building* b, PyObject* a) {
   return st;
 }
 
-// `types` has one letter per argument: s str, z str or None, b bool, i int, d dict, f callable, g
-// callable or None, t tuple of str, p tuple of pairs of str, a pair or None, c contents of a model.
+// `types` has one letter per argument: s str, z str or None, b bool, i int, r number, d dict, f
+// callable, g callable or None, t tuple of str, p tuple of pairs of str, a pair or None, c contents
+// of a model.
 static const struct {
   const char* name;
   const char* types;
@@ -419,7 +420,7 @@ static const struct {
 } rows[] = {
     {"name", "s", set_name},
     {"model", "sizcibp", add_model},
-    {"connect", "ssbb", connect},
+    {"connect", "ssbbrr", connect},
     {"couple", "sftgf", couple},
     {"input", "szzzbgazz", add_input},
     {"parameter", "ss", add_parameter},
@@ -440,6 +441,7 @@ static bool has_type(PyObject* object, char type) {
     case 'z': return none || PyUnicode_Check(object) || PyBytes_Check(object);
     case 'b': return PyBool_Check(object);
     case 'i': return PyLong_Check(object);
+    case 'r': return PyFloat_Check(object) || PyLong_Check(object);
     case 'd': return PyDict_Check(object);
     case 'f': return PyCallable_Check(object);
     case 'g': return none || PyCallable_Check(object);

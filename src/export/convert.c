@@ -38,6 +38,12 @@ cpl_status cpl_convert(cpl_context* ctx, const cpl_convert_def* given) {
   if (st < 0) return st;
   if (def.input == NULL || def.output == NULL)
     return cpl_fail(ctx, CPL_ERR_INPUT, "cpl_convert() needs an input and an output");
+  bool selects = def.variant != NULL || def.n_parameters > 0;
+  if (selects && (!cpli_is_ssp(def.input) || ends_with(def.output, ".ssp")))
+    return cpli_fail_file(
+        ctx, CPL_ERR_INPUT, def.input,
+        "a variant and parameters are taken where an SSP package becomes a system "
+        "file only; packages are written with all of theirs");
   for (size_t i = 0; i < CPLI_COUNT(forms); i++) {
     if (ends_with(def.output, forms[i].ending)) return forms[i].write(ctx, &def);
   }

@@ -58,6 +58,13 @@ static void packages_become_system_files(void** state) {
   CHECK_INT(COUPLET("run", "house.yaml", "-q", "-o", "b.csv"), 0);
   check_same("a.csv", "b.csv");
   CHECK_CONTAINS(text_of("house.yaml"), "fmu: house/house/resources/room.fmu");
+  write_text("cold.ssv",
+             "<ParameterSet xmlns='http://ssp-standard.org/SSP1/SystemStructureParameterValues' "
+             "version='1.0' name='cold'><Parameters><Parameter name='gain'><Real value='0.125'/>"
+             "</Parameter></Parameters></ParameterSet>");
+  CHECK_INT(COUPLET("convert", "house/house", "-q", "-o", "cold.yaml", "--parameters", "cold.ssv"),
+            0);
+  CHECK_CONTAINS(text_of("cold.yaml"), "gain: 0.125");
   CHECK_INT(COUPLET("convert", "house/house", "-q", "-o", "house.ssp"), 0);
   CHECK_INT(COUPLET("convert", "house.ssp", "-q", "-o", "copied.yaml"), 0);
   CHECK_CONTAINS(text_of("copied.yaml"), "fmu: copied_files/room.fmu");
@@ -140,6 +147,8 @@ static void misuse_has_a_message(void** state) {
   CHECK_CONTAINS(complained, "missing.yaml");
   CHECK_INT(COUPLET("convert", file, "-o", "no/folder/x.ssp"), 2);
   CHECK_CONTAINS(complained, "no/folder/x.ssp");
+  CHECK_INT(COUPLET("convert", file, "-o", "x.ssp", "--variant", "a"), 2);
+  CHECK_CONTAINS(complained, "packages are written with all of theirs");
   CHECK(access("x.ssp", F_OK) != 0);
   CHECK(is_empty("tmp"));
 }
