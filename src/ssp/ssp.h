@@ -138,6 +138,8 @@ typedef enum cpli_ssp_connector_kind {
   CPLI_SSP_UNSPECIFIED,
 } cpli_ssp_connector_kind;
 
+extern const char* const cpli_ssp_kind_names[CPLI_SSP_UNSPECIFIED + 1];  // as in files
+
 typedef struct cpli_ssp_connector {
   const char* name;
   cpli_ssp_connector_kind kind;

@@ -25,23 +25,25 @@ static int find(const char* const* texts, size_t n, const char* text, int otherw
 
 //------------------------------------ connectors ------------------------------------
 
+const char* const cpli_ssp_kind_names[CPLI_SSP_UNSPECIFIED + 1] = {
+    [CPLI_SSP_INPUT] = "input",
+    [CPLI_SSP_OUTPUT] = "output",
+    [CPLI_SSP_PARAMETER] = "parameter",
+    [CPLI_SSP_CALCULATED_PARAMETER] = "calculatedParameter",
+    [CPLI_SSP_INOUT] = "inout",
+    [CPLI_SSP_STRUCTURAL_PARAMETER] = "structuralParameter",
+    [CPLI_SSP_CONSTANT] = "constant",
+    [CPLI_SSP_LOCAL] = "local",
+    [CPLI_SSP_UNSPECIFIED] = "unspecified",
+};
+
 static cpl_status read_connector(cpli_ssp_reader* r, cpli_ssp_document* doc,
                                  const cpli_xml_node* node, cpli_ssp_connector* c) {
-  static const char* const kinds[] = {
-      [CPLI_SSP_INPUT] = "input",
-      [CPLI_SSP_OUTPUT] = "output",
-      [CPLI_SSP_PARAMETER] = "parameter",
-      [CPLI_SSP_CALCULATED_PARAMETER] = "calculatedParameter",
-      [CPLI_SSP_INOUT] = "inout",
-      [CPLI_SSP_STRUCTURAL_PARAMETER] = "structuralParameter",
-      [CPLI_SSP_CONSTANT] = "constant",
-      [CPLI_SSP_LOCAL] = "local",
-      [CPLI_SSP_UNSPECIFIED] = "unspecified",
-  };
   c->name = text_of(node, "name");
   c->loc = cpli_ssp_loc(doc, node);
-  c->kind = (cpli_ssp_connector_kind)find(
-      kinds, CPLI_COUNT(kinds), cpli_xml_node_attribute(node, "kind"), CPLI_SSP_UNSPECIFIED);
+  c->kind =
+      (cpli_ssp_connector_kind)find(cpli_ssp_kind_names, CPLI_COUNT(cpli_ssp_kind_names),
+                                    cpli_xml_node_attribute(node, "kind"), CPLI_SSP_UNSPECIFIED);
   const cpli_xml_node* type = NULL;
   cpl_status st = cpli_ssp_read_type(r, doc, node, CPLI_SSC, &c->type, &type);
   if (st >= 0) st = cpli_ssp_read_dimensions(r, doc, node, &c->dimensions, &c->n_dimensions);

@@ -66,19 +66,6 @@ static bool is_allowed(int from_owner, cpli_ssp_connector_kind from, int to_owne
   return false;
 }
 
-const char* cpli_flat_kind_name(cpli_ssp_connector_kind kind) {
-  static const char* const names[] = {[CPLI_SSP_INPUT] = "input",
-                                      [CPLI_SSP_OUTPUT] = "output",
-                                      [CPLI_SSP_PARAMETER] = "parameter",
-                                      [CPLI_SSP_CALCULATED_PARAMETER] = "calculatedParameter",
-                                      [CPLI_SSP_INOUT] = "inout",
-                                      [CPLI_SSP_STRUCTURAL_PARAMETER] = "structuralParameter",
-                                      [CPLI_SSP_CONSTANT] = "constant",
-                                      [CPLI_SSP_LOCAL] = "local",
-                                      [CPLI_SSP_UNSPECIFIED] = "unspecified"};
-  return names[kind];
-}
-
 //------------------------------------ edges ------------------------------------
 
 typedef struct ends {
@@ -119,8 +106,8 @@ static cpl_status find_direction(flat* f, const ends* e, const cpli_source_loc* 
     return cpli_flat_report(f, false, loc,
                             "the kinds of %s (%s) and %s (%s) do not say which of them is the "
                             "source: it is the first",
-                            e->a->full_name, cpli_flat_kind_name(a), e->b->full_name,
-                            cpli_flat_kind_name(b));
+                            e->a->full_name, cpli_ssp_kind_names[a], e->b->full_name,
+                            cpli_ssp_kind_names[b]);
   const bool ab_flows = gives(e->owner_a, a) && takes(e->owner_b, b);
   const bool ba_flows = gives(e->owner_b, b) && takes(e->owner_a, a);
   *forward = ab_flows;
@@ -129,12 +116,12 @@ static cpl_status find_direction(flat* f, const ends* e, const cpli_source_loc* 
   if (*found)
     return cpli_flat_report(
         f, false, loc, "the standard has no connections of the kinds of %s (%s) and %s (%s)",
-        e->a->full_name, cpli_flat_kind_name(a), e->b->full_name, cpli_flat_kind_name(b));
+        e->a->full_name, cpli_ssp_kind_names[a], e->b->full_name, cpli_ssp_kind_names[b]);
   return cpli_flat_report(f, true, loc,
                           "%s (%s) and %s (%s) cannot be connected: %s. The second is declared at "
                           "%s...",
-                          e->a->full_name, cpli_flat_kind_name(a), e->b->full_name,
-                          cpli_flat_kind_name(b),
+                          e->a->full_name, cpli_ssp_kind_names[a], e->b->full_name,
+                          cpli_ssp_kind_names[b],
                           gives(e->owner_a, a) ? "both are sources" : "both need a source",
                           cpli_source_loc_text(&e->b->loc, where));
 }

@@ -120,8 +120,6 @@ const cpl_unit* cpli_flat_unit(cpli_flat* f, const cpli_ssp_file* file, const ch
 /// All connections as edges, in the direction that the kinds of their connectors give.
 cpl_status cpli_flat_edges(cpli_flat* f);
 
-const char* cpli_flat_kind_name(cpli_ssp_connector_kind kind);
-
 //------------------------------------ ssp_values.c ------------------------------------
 
 /// All parameter sets.

@@ -27,7 +27,7 @@ static void list_element(const list* l, const cpli_ssp_element* e, const char* p
   for (size_t i = 0; i < system->n_connectors; i++) {
     const cpli_ssp_connector* c = &system->connectors[i];
     add(l,
-        (cpl_ssp_item){CPL_SSP_CONNECTOR, depth + 1, c->name, cpli_flat_kind_name(c->kind),
+        (cpl_ssp_item){CPL_SSP_CONNECTOR, depth + 1, c->name, cpli_ssp_kind_names[c->kind],
                        c->type.unit, NULL, 0},
         &c->loc);
   }
