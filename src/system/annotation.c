@@ -17,7 +17,7 @@ static cpl_status find_model(const cpli_reader* r, const cpli_yaml* node, const 
 static cpl_status read_isolated(cpli_reader* r, const cpli_yaml* node) {
   cpl_status st = cpli_yaml_strings(r->yaml, node, "isolate");
   for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next) {
-    cpli_member* m;
+    cpli_member* m = NULL;
     st = find_model(r, c, c->text, &m);
     if (st >= 0) m->isolate = true;
   }
@@ -44,7 +44,7 @@ static cpl_status add_starts(cpli_reader* r, cpli_member* m, const cpli_setting*
 static cpl_status read_starts(cpli_reader* r, const cpli_yaml* node) {
   cpl_status st = cpli_yaml_mapping(r->yaml, node, "start");
   for (const cpli_yaml* c = st >= 0 ? node->first : NULL; c != NULL && st >= 0; c = c->next) {
-    cpli_member* m;
+    cpli_member* m = NULL;
     cpli_setting* added = NULL;
     size_t n = 0;
     st = find_model(r, c->key, c->key->text, &m);
