@@ -115,6 +115,7 @@ typedef struct formula {
   bool never_rests;
   double settled;  // time of the last settling
   bool begun;      // they have settled once
+  bool guessed;    // or were evaluated, where nothing has settled yet
   // of a guard: a mode may be entered close to where it is left
   const char *mode, *transition;  // NULL: not a guard
   const char* text;
@@ -125,8 +126,14 @@ typedef struct formula {
 enum { CHATTERING = 50 };             // such changes in a row,
 static const double close_by = 1e-3;  // this close to each other, relative to the simulated time
 
+// At the start models get what the comparisons of the start values give, not a value that would
+// follow if all of them were false: 0 is no item of an Enumeration.
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
-  const formula* q = user;
+  formula* q = user;
+  if (!q->begun && !q->guessed && q->mode == NULL) {
+    cpl_status st = cpli_expr_settle(q->expr, NULL, t, sources, q->frozen);
+    q->guessed = st == CPL_OK;
+  }
   return cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, out);
 }
 
@@ -185,7 +192,7 @@ static void look_at_clock(formula* q, size_t k, double t, const double* sources)
 
 static void forget(formula* q) {
   for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = q->beyond[k] = 0;
-  q->begun = false;
+  q->begun = q->guessed = false;
   q->since = NAN;
   q->fired = -INFINITY;
   q->in_a_row = 0;
@@ -195,7 +202,7 @@ static void forget(formula* q) {
 static void formula_begin(void* user) {
   formula* q = user;
   for (size_t k = 0; k < q->n_relations; k++) q->band[k] = 0;
-  q->begun = false;
+  q->begun = q->guessed = false;
 }
 
 static size_t turn_resting(formula* q) {
