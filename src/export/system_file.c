@@ -25,7 +25,7 @@ typedef struct plain {
   cpl_system_def copy;  // its arrays below, all others are those of the system
   cpli_arena arena;
   char folder[PATH_MAX];  // of the output: "" or with a slash at its end
-  char files[256];        // folder for copies in it; "": files stay where they are
+  char files[256];        // folder for copies of files of archives; others stay where they are
   struct copied {
     const char *path, *name;
   } * copied;
@@ -34,6 +34,14 @@ typedef struct plain {
 
 //------------------------------------ values ------------------------------------
 
+// A parameter that a connection sets needs no value of a parameter set.
+static bool is_replaced(const plain* p, size_t model, const cpli_setting* s) {
+  const cpl_description* d = p->system->sources[model]->desc;
+  const int32_t var = cpl_find_variable(d, s->name.text);
+  if (!s->optional || var < 0 || d->vars[var].causality == CPL_CAUSALITY_INPUT) return false;
+  return cpli_links_find(&p->system->links, &p->system->resolver, (int32_t)model, var) >= 0;
+}
+
 static cpl_status plain_starts(plain* p, size_t model) {
   cpli_member* m = &p->copy.models[model];
   cpli_setting* starts = cpli_arena_alloc(&p->arena, m->n_starts + 1, sizeof *starts);
@@ -41,6 +49,7 @@ static cpl_status plain_starts(plain* p, size_t model) {
   if (starts == NULL) return cpli_nomem(p->ctx);
   for (size_t i = 0; i < m->n_starts; i++) {
     char* text;
+    if (is_replaced(p, model, &m->starts[i])) continue;
     cpl_status st = cpli_start_text(p->system, model, &m->starts[i], &text);
     if (st < 0) return st;
     if (text == NULL) continue;
@@ -223,13 +232,10 @@ static cpl_status copy_file(plain* p, const char* path, char* out) {
 static cpl_status path_of(void* user, const char** kind, const cpli_located_text* path, char* out) {
   plain* p = user;
   (void)kind;
-  return p->files[0] != '\0' ? copy_file(p, path->text, out)
-                             : cpli_relative_path(p->ctx, p->folder, path->text, out);
-}
-
-static bool is_archive(const char* path) {
-  size_t n = strcspn(path, "#");
-  return n > 4 && strncmp(path + n - 4, ".ssp", 4) == 0;
+  const cpli_ssp* ssp = p->system->def->ssp;
+  return ssp != NULL && cpli_ssp_is_unpacked(ssp, path->text)
+             ? copy_file(p, path->text, out)
+             : cpli_relative_path(p->ctx, p->folder, path->text, out);
 }
 
 static cpl_status write(plain* p, const char* output) {
@@ -242,7 +248,7 @@ static cpl_status write(plain* p, const char* output) {
   snprintf(p->folder, sizeof p->folder, "%.*s", slash != NULL ? (int)(slash - output) + 1 : 0,
            output);
   cpli_stem_of(output, stem, sizeof stem);
-  if (is_archive(p->def->input)) snprintf(p->files, sizeof p->files, "%s_files", stem);
+  snprintf(p->files, sizeof p->files, "%s_files", stem);
   cpl_status st = make_plain(p);
   if (st >= 0) st = cpli_def_to_text(&p->copy, &how, &text, &size);
   if (st >= 0) st = cpli_file_make(p->ctx, output, text, size);

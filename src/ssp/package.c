@@ -75,6 +75,14 @@ void cpli_ssp_package_close(cpl_context* ctx, cpli_ssp_package* package) {
   if (package->folder != NULL) cpli_temp_folder_remove(ctx, package->folder);
 }
 
+bool cpli_ssp_is_unpacked(const cpli_ssp* ssp, const char* path) {
+  for (const cpli_ssp_package* p = ssp->storage->packages; p != NULL; p = p->next) {
+    if (p->zip != NULL && p->folder != NULL && strncmp(path, p->folder, strlen(p->folder)) == 0)
+      return true;
+  }
+  return false;
+}
+
 //------------------------------------ files ------------------------------------
 
 static char* path_of(cpl_context* ctx, const cpli_ssp_package* p, const char* name) {

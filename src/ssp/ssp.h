@@ -261,6 +261,8 @@ const char* cpli_ssp_path_of(cpli_ssp* ssp, const cpli_ssp_file* ssd);
 /// Unpack all files of the package that a file is in; *folder, with a final '/', has them as long
 /// as `ssp` is open.
 cpl_status cpli_ssp_unpack(cpli_ssp* ssp, const cpli_ssp_file* file, const char** folder);
+/// Whether a file lies in a temporary folder, because its package is an archive.
+bool cpli_ssp_is_unpacked(const cpli_ssp* ssp, const char* path);
 
 /// Write the package again as an archive (.ssp): all files that were read from their trees, all
 /// others as they are. Of a single .ssd the files that it refers to are added.
