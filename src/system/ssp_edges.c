@@ -195,14 +195,17 @@ static cpl_status connect_all(flat* f, node* n) {
   return st;
 }
 
-// A connector that nothing outside is connected to is that of the inside, with its value.
+// A connector that is connected on neither of its sides, or outside only to what gets its value, is
+// that of the inside, with its value.
 static void drop_loose_sides(node* n) {
   for (size_t i = 0; i < n->n_outer; i++) {
     port *outside = &n->outer[i], *inside = cpli_flat_inside(n, outside->name);
-    const bool source = inside != NULL && inside->in != NULL && inside->in->source == outside;
-    if (!source || outside->in != NULL) continue;
-    inside->in = NULL;
+    if (inside == NULL) continue;
+    const bool goes_in = inside->in != NULL && inside->in->source == outside;
+    if (goes_in ? outside->in != NULL : inside->in != NULL) continue;
+    if (goes_in) inside->in = NULL;
     inside->is_hidden = false;
+    outside->is_hidden = true;
   }
   for (size_t i = 0; i < n->n_children; i++) drop_loose_sides(&n->children[i]);
 }

@@ -151,7 +151,7 @@ static cpl_status add_value(flat* f, port* p, const char* name, const cpli_flat_
   cpl_status st = CPL_OK;
   double number;
   cpli_located_text text = {0};
-  if (v != NULL && cpli_flat_number(f, v, &unit, &number, &st)) {
+  if (v != NULL && cpli_flat_number(f, v, p, &unit, &number, &st)) {
     char digits[CPLI_NUMBER_SIZE];
     cpli_format_double(digits, number);
     text = cpli_def_text(f->def, digits, v->parameter->loc);
@@ -160,6 +160,7 @@ static cpl_status add_value(flat* f, port* p, const char* name, const cpli_flat_
                           v->parameter->n_values > 0 ? v->parameter->values[0] : "");
   }
   if (st < 0) return st;
+  p->unit = unit;
   const cpli_located_text called = {name, p->loc};
   if (p->is_parameter)
     return cpli_def_add_parameter(f->def,
@@ -202,11 +203,53 @@ static const char* variable_name(flat* f, const port* p, cpli_flat_index index) 
   return full != NULL ? full + strlen(p->full_name) - strlen(p->name) : NULL;
 }
 
+// A value after the maps of all connections on its way. False: something else is on it, too.
+static bool is_mapped(const trail* t) {
+  bool mapped = t->source->value->parameter->type.type == CPL_ENUMERATION;
+  for (size_t i = 0; i < t->n; i++) {
+    const cpli_ssp_connection* c = t->edges[i]->connection;
+    if (c != NULL && c->transform.kind == CPLI_SSP_LINEAR) return false;
+    if (c != NULL && c->transform.kind != CPLI_SSP_IDENTITY) mapped = true;
+  }
+  return mapped;
+}
+
+static cpl_status map_value(flat* f, const trail* t, const char** value) {
+  const cpli_flat_value* v = t->source->value;
+  const char* number = cpli_flat_item_number(f, v, t->source, *value);
+  cpl_status st = CPL_OK;
+  if (v->parameter->type.type == CPL_ENUMERATION && number != NULL) *value = number;
+  for (size_t i = t->n; i-- > 0 && st >= 0;) {
+    const cpli_ssp_connection* c = t->edges[i]->connection;
+    if (c == NULL || c->transform.kind == CPLI_SSP_IDENTITY) continue;
+    st = cpli_flat_map_value(f, &c->transform, cpli_flat_enumeration(t->edges[i]->source),
+                             cpli_flat_enumeration(t->sinks[i]), &c->loc, value);
+  }
+  return st;
+}
+
+static cpl_status push_mapped(flat* f, const trail* t, const char* variable) {
+  const cpli_flat_value* v = t->source->value;
+  cpli_ssp_parameter* p = cpli_def_array(f->def, 1, sizeof *p);
+  const char** values = cpli_def_array(f->def, v->parameter->n_values, sizeof(char*));
+  cpl_status st = p != NULL && values != NULL ? CPL_OK : cpli_nomem(f->ctx);
+  for (size_t i = 0; i < v->parameter->n_values && st >= 0; i++) {
+    values[i] = cpli_flat_value_at(v, i);
+    st = map_value(f, t, &values[i]);
+  }
+  if (st < 0) return st;
+  *p = *v->parameter;
+  p->values = values;
+  return cpli_flat_set(f, t->sink->node, variable, t->sink->unit,
+                       &(cpli_flat_value){.parameter = p, .file = v->file});
+}
+
 // The value of a connector that cannot be a number of the definition.
 static cpl_status push_value(flat* f, trail* t) {
   const port* p = t->source;
   if (p->side != CPLI_FLAT_SYSTEM || !p->is_pushed || p->value == NULL) return CPL_OK;
   const char* variable = variable_name(f, t->sink, t->sink_index);
+  if (variable != NULL && is_mapped(t)) return push_mapped(f, t, variable);
   cpli_flat_value v = *p->value;
   cpli_source_loc loc = cpli_flat_trail_loc(t);
   size_t changes = v.transform != NULL;

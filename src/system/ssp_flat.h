@@ -43,7 +43,8 @@ struct cpli_flat_port {
   const char* name;       // in its element
   const char* full_name;  // "plant.T"
   cpli_ssp_type type;
-  const cpl_unit* unit;  // Nullable
+  const cpl_unit* unit;       // Nullable
+  const cpli_ssp_file* file;  // for its enumeration
   const cpli_ssp_dimension* dimensions;
   size_t n_dimensions;
   cpli_source_loc loc;
@@ -127,15 +128,29 @@ cpl_status cpli_flat_values(cpli_flat* f);
 /// A start value of a model, by which earlier ones are replaced.
 cpl_status cpli_flat_set(cpli_flat* f, cpli_flat_node* model, const char* variable,
                          const cpl_unit* unit, const cpli_flat_value* value);
-/// A number in the unit of a connector, or in its own unit, which *unit is then. False: it is no
-/// number.
-bool cpli_flat_number(cpli_flat* f, const cpli_flat_value* value, const cpl_unit** unit,
-                      double* out, cpl_status* st);
+/// The i-th number or text of a value, as a map of its binding makes it.
+const char* cpli_flat_value_at(const cpli_flat_value* value, size_t i);
+/// A number in the unit of the connector `to`, or in its own unit, which *unit is then. False: it
+/// is no number.
+bool cpli_flat_number(cpli_flat* f, const cpli_flat_value* value, const cpli_flat_port* to,
+                      const cpl_unit** unit, double* out, cpl_status* st);
+/// The number of an item of an Enumeration by the enumeration of the connector, or else by that of
+/// the parameter set. NULL: it is not known.
+const char* cpli_flat_item_number(cpli_flat* f, const cpli_flat_value* value,
+                                  const cpli_flat_port* to, const char* item);
 
 //------------------------------------ ssp_maps.c ------------------------------------
 
+/// The enumeration of a connector. NULL: it has none.
+const cpli_ssp_enumeration* cpli_flat_enumeration(const cpli_flat_port* p);
+
 /// A value as a map makes it; the value itself where no entry is for it.
 const char* cpli_flat_mapped(const cpli_ssp_transform* map, const char* value);
+/// The same for a value that connections map: items of Enumerations are numbers.
+/// Nullable: the enumerations of both ends
+cpl_status cpli_flat_map_value(cpli_flat* f, const cpli_ssp_transform* map,
+                               const cpli_ssp_enumeration* from, const cpli_ssp_enumeration* to,
+                               const cpli_source_loc* loc, const char** value);
 /// An expression of a Boolean or an Integer as an expression of the map. Enumerations are numbers.
 /// Nullable: the enumerations of both ends
 cpl_status cpli_flat_map_text(cpli_flat* f, const cpli_ssp_transform* map, const char* source,

@@ -23,6 +23,11 @@ const char* cpli_flat_mapped(const cpli_ssp_transform* map, const char* value) {
   return value;
 }
 
+const cpli_ssp_enumeration* cpli_flat_enumeration(const cpli_flat_port* p) {
+  const char* name = p->type.enumeration;
+  return name != NULL ? cpli_ssp_find_enumeration(p->file, name) : NULL;
+}
+
 //------------------------------------ expressions ------------------------------------
 
 typedef struct pair {
@@ -75,6 +80,28 @@ static cpl_status read_pairs(cpli_flat* f, const cpli_ssp_transform* map,
                         known ? e->target : e->source);
   }
   return CPL_OK;
+}
+
+cpl_status cpli_flat_map_value(cpli_flat* f, const cpli_ssp_transform* map,
+                               const cpli_ssp_enumeration* from, const cpli_ssp_enumeration* to,
+                               const cpli_source_loc* loc, const char** value) {
+  char* end;
+  const int64_t number = strtoll(*value, &end, 10);
+  if (map->kind != CPLI_SSP_ENUMERATION_MAP || end == *value || *end != '\0') {
+    *value = cpli_flat_mapped(map, *value);
+    return CPL_OK;
+  }
+  pair* pairs = cpli_alloc(f->ctx, map->n_entries, sizeof *pairs);
+  if (pairs == NULL && map->n_entries > 0) return cpli_nomem(f->ctx);
+  cpl_status st = read_pairs(f, map, from, to, loc, pairs);
+  for (size_t i = 0; i < map->n_entries && st >= 0; i++) {
+    if (pairs[i].source != number) continue;
+    *value = cpli_flat_text(f, "%" PRId64, pairs[i].target);
+    if (*value == NULL) st = cpli_nomem(f->ctx);
+    break;
+  }
+  cpli_free(f->ctx, pairs);
+  return st;
 }
 
 static cpl_status print_numbers(cpli_flat* f, const cpli_ssp_transform* map, const char* x,

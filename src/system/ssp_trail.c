@@ -142,7 +142,7 @@ static cpli_transform_step step_of(const trail* t, size_t i) {
 
 // Whether units of variables alone decide.
 static bool is_plain(const trail* t) {
-  bool plain = t->source->unit == NULL || t->source->side != CPLI_FLAT_VARIABLE;
+  bool plain = t->source->unit == NULL;
   for (size_t i = 0; i < t->n && plain; i++) {
     const cpli_transform_step s = step_of(t, i);
     plain = s.unit == NULL && !s.keep_units && s.factor == 1 && s.offset == 0;
@@ -162,9 +162,8 @@ static cpl_status make_steps(flat* f, const trail* t, size_t first, const cpl_un
   return CPL_OK;
 }
 
-// A name as an operand.
-static const char* quoted(flat* f, const trail* t, const char* name) {
-  const cpl_type type = cpli_flat_trail_type(t).type;
+// A name as an operand of a map.
+static const char* quoted(flat* f, const trail* t, const char* name, cpli_ssp_transform_kind map) {
   size_t n = 0;
   for (const char* p = name; *p != '\0'; p++) n += *p == '\'';
   char* text = cpli_def_array(f->def, strlen(name) + n + 3, 1);
@@ -178,13 +177,7 @@ static const char* quoted(flat* f, const trail* t, const char* name) {
   strcpy(at, "'");
   if (t->source->side == CPLI_FLAT_VARIABLE) return text;
   // inputs and parameters of a definition are Reals
-  if (type == CPL_BOOLEAN) return cpli_flat_text(f, "(%s > 0.5)", text);
-  return type == CPL_REAL ? text : cpli_flat_text(f, "round(%s)", text);
-}
-
-static const cpli_ssp_enumeration* enumeration_of(const port* p) {
-  if (p->type.enumeration == NULL) return NULL;
-  return cpli_ssp_find_enumeration(p->node->element->file, p->type.enumeration);
+  return cpli_flat_text(f, map == CPLI_SSP_BOOLEAN_MAP ? "(%s > 0.5)" : "round(%s)", text);
 }
 
 // The index of the map that is nearest to the sink, from 1; 0: there is none. A factor 0 forgets
@@ -209,7 +202,7 @@ static cpl_status map_text(flat* f, const trail* t, size_t i, const char* name, 
     return *out != NULL ? CPL_OK : cpli_nomem(f->ctx);
   }
   const char* source = NULL;
-  const cpli_ssp_enumeration* from = enumeration_of(t->edges[i]->source);
+  const cpli_ssp_enumeration* from = cpli_flat_enumeration(t->edges[i]->source);
   cpl_status st = CPL_OK;
   for (size_t k = i + 1; k < t->n && source == NULL && st >= 0; k++) {
     const cpli_ssp_transform* before = transform_of(t, k);
@@ -220,11 +213,11 @@ static cpl_status map_text(flat* f, const trail* t, size_t i, const char* name, 
                           t->sink->full_name);
     st = map_text(f, t, k, name, &source);
   }
-  if (st >= 0 && source == NULL) source = quoted(f, t, name);
+  if (st >= 0 && source == NULL) source = quoted(f, t, name, x->kind);
   if (st >= 0 && source == NULL) st = cpli_nomem(f->ctx);
   if (st < 0) return st;
-  if (from == NULL) from = enumeration_of(t->source);
-  return cpli_flat_map_text(f, x, source, from, enumeration_of(t->sinks[i]),
+  if (from == NULL) from = cpli_flat_enumeration(t->source);
+  return cpli_flat_map_text(f, x, source, from, cpli_flat_enumeration(t->sinks[i]),
                             &t->edges[i]->connection->loc, out);
 }
 

@@ -85,6 +85,7 @@ static void fill_port(flat* f, node* n, const cpli_ssp_file* file, const cpli_ss
                 .full_name = join(f, n->path, c->name),
                 .type = c->type,
                 .unit = cpli_flat_unit(f, file, c->type.unit),
+                .file = file,
                 .dimensions = c->dimensions,
                 .n_dimensions = c->n_dimensions,
                 .loc = c->loc};
@@ -140,7 +141,10 @@ static cpl_status make_outer(flat* f, node* n) {
     if (inside == NULL)
       st = cpli_flat_report(f, false, &c->loc, "connector %s: there is no such one inside of %s",
                             c->name, n->path);
-    if (inside != NULL && !inside->type.given) inside->type = out->type;
+    if (inside != NULL && !inside->type.given) {
+      inside->type = out->type;
+      inside->file = out->file;
+    }
     if (inside != NULL && inside->unit == NULL) inside->unit = out->unit;
     if (inside != NULL && (out->unit == NULL || out->unit == inside->unit)) continue;
     if (st >= 0) st = add_name(f, &n->outer_names, c->name, n->n_outer);
@@ -184,6 +188,7 @@ static cpl_status make_entries(flat* f, node* n, size_t d) {
                .n_dimensions = e->n_dimensions,
                .loc = e->loc};
     ports[i].unit = cpli_flat_unit(f, dict->file, e->type.unit);
+    ports[i].file = dict->file;
     st = ports[i].full_name != NULL ? add_name(f, &n->entry_names[d], e->name, i)
                                     : cpli_nomem(f->ctx);
   }

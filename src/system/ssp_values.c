@@ -17,23 +17,26 @@ typedef cpli_flat_port port;
 
 //------------------------------------ values ------------------------------------
 
-// The number of an Enumeration's item. NULL: it is not known.
-static const char* item_number(flat* f, const cpli_flat_value* v, const char* name) {
-  const cpli_ssp_enumeration* e =
-      v->parameter->type.enumeration != NULL
-          ? cpli_ssp_find_enumeration(v->file, v->parameter->type.enumeration)
-          : NULL;
+static const char* number_in(flat* f, const cpli_ssp_enumeration* e, const char* item) {
   for (size_t i = 0; e != NULL && i < e->n_items; i++)
-    if (strcmp(e->items[i].name, name) == 0)
+    if (strcmp(e->items[i].name, item) == 0)
       return cpli_flat_text(f, "%lld", (long long)e->items[i].value);
   return NULL;
+}
+
+const char* cpli_flat_item_number(flat* f, const cpli_flat_value* v, const port* to,
+                                  const char* item) {
+  const char* name = v->parameter->type.enumeration;
+  const char* number = to != NULL ? number_in(f, cpli_flat_enumeration(to), item) : NULL;
+  if (number != NULL || name == NULL) return number;
+  return number_in(f, cpli_ssp_find_enumeration(v->file, name), item);
 }
 
 static bool is_map(const cpli_ssp_transform* t) {
   return t != NULL && t->kind >= CPLI_SSP_BOOLEAN_MAP;
 }
 
-static const char* value_at(const cpli_flat_value* v, size_t i) {
+const char* cpli_flat_value_at(const cpli_flat_value* v, size_t i) {
   const char* text = v->parameter->values[i];
   return is_map(v->transform) ? cpli_flat_mapped(v->transform, text) : text;
 }
@@ -41,13 +44,14 @@ static const char* value_at(const cpli_flat_value* v, size_t i) {
 // "[a, b]" of an array.
 static const char* value_text(flat* f, const cpli_flat_value* v) {
   const size_t n = v->parameter->n_values;
-  if (n == 1 && v->parameter->n_dimensions == 0) return value_at(v, 0);
+  if (n == 1 && v->parameter->n_dimensions == 0) return cpli_flat_value_at(v, 0);
   size_t size = 3;
-  for (size_t i = 0; i < n; i++) size += strlen(value_at(v, i)) + 2;
+  for (size_t i = 0; i < n; i++) size += strlen(cpli_flat_value_at(v, i)) + 2;
   char* text = cpli_def_array(f->def, size, 1);
   if (text == NULL) return NULL;
   char* at = text;
-  for (size_t i = 0; i < n; i++) at += sprintf(at, "%s%s", i == 0 ? "[" : ", ", value_at(v, i));
+  for (size_t i = 0; i < n; i++)
+    at += sprintf(at, "%s%s", i == 0 ? "[" : ", ", cpli_flat_value_at(v, i));
   strcpy(at, n == 0 ? "[]" : "]");
   return text;
 }
@@ -68,10 +72,10 @@ static const cpli_transform* make_transform(flat* f, const cpli_flat_value* v,
   return t;
 }
 
-bool cpli_flat_number(flat* f, const cpli_flat_value* v, const cpl_unit** unit, double* out,
-                      cpl_status* st) {
-  const char* text = value_at(v, 0);
-  const char* number = item_number(f, v, text);
+bool cpli_flat_number(flat* f, const cpli_flat_value* v, const port* to, const cpl_unit** unit,
+                      double* out, cpl_status* st) {
+  const char* text = cpli_flat_value_at(v, 0);
+  const char* number = cpli_flat_item_number(f, v, to, text);
   *st = CPL_OK;
   if (v->parameter->n_values != 1) return false;
   if (number != NULL) text = number;
@@ -122,7 +126,7 @@ static cpl_status set_texts(flat* f, node* model, const char* variable, const cp
   for (size_t i = 0; i < v->parameter->n_values && st >= 0; i++) {
     cpli_setting s = {.optional = true};
     s.name = (cpli_located_text){cpli_flat_text(f, "%s[%zu]", variable, i + 1), v->parameter->loc};
-    s.value = (cpli_located_text){value_at(v, i), v->parameter->loc};
+    s.value = (cpli_located_text){cpli_flat_value_at(v, i), v->parameter->loc};
     st = s.name.text != NULL ? add_start(f, model, s) : cpli_nomem(f->ctx);
   }
   return st;
@@ -137,7 +141,7 @@ cpl_status cpli_flat_set(flat* f, node* model, const char* variable, const cpl_u
   s.value = (cpli_located_text){value_text(f, v), v->parameter->loc};
   if (s.name.text == NULL || s.value.text == NULL) return cpli_nomem(f->ctx);
   const bool scalar = v->parameter->n_values == 1 && v->parameter->n_dimensions == 0;
-  if (type == CPL_ENUMERATION && scalar) s.number = item_number(f, v, s.value.text);
+  if (type == CPL_ENUMERATION && scalar) s.number = cpli_flat_item_number(f, v, NULL, s.value.text);
   if (type == CPL_BOOLEAN && scalar)
     s.number = s.value.text[0] == 't' || s.value.text[0] == '1' ? "1" : "0";
   const bool scaled = v->transform != NULL && v->transform->kind == CPLI_SSP_LINEAR;

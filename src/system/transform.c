@@ -22,6 +22,16 @@ bool cpli_transform_scales(const cpli_transform* t) {
   return false;
 }
 
+// Units of two files may have one name and two meanings: what the files define counts.
+static cpli_unit_relation relate(const cpl_unit* from, const cpl_unit* to, bool difference,
+                                 cpli_conversion* how) {
+  cpl_unit renamed = *from;
+  const bool comparable = from->has_base && to->has_base &&
+                          memcmp(from->exponents, to->exponents, sizeof from->exponents) == 0;
+  if (comparable) renamed.name = "";
+  return cpli_unit_conversion(&renamed, to, difference, how);
+}
+
 // The conversion of a step; *unit is that of the value, and changes. False: there is none.
 static bool convert(const cpli_transform* t, size_t i, const cpl_unit* end, bool difference,
                     const cpl_unit** unit, cpli_conversion* how, cpli_unit_clash* clash) {
@@ -30,7 +40,7 @@ static bool convert(const cpli_transform* t, size_t i, const cpl_unit* end, bool
   const cpl_unit* to = s->unit == NULL && i + 1 == t->n_steps ? end : s->unit;
   if (s->keep_units || to != NULL) *unit = to;
   if (s->keep_units || from == NULL || to == NULL) return false;
-  const cpli_unit_relation found = cpli_unit_conversion(from, to, difference, how);
+  const cpli_unit_relation found = relate(from, to, difference, how);
   if (found > CPLI_UNITS_CONVERT && clash->relation != CPLI_UNITS_DIFFER)
     *clash = (cpli_unit_clash){found, from->name, to->name};
   return found == CPLI_UNITS_CONVERT;
