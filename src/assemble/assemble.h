@@ -137,6 +137,9 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
 
 cpl_status cpli_set_start(cpli_built* b, cpli_functions* f, const cpli_setting* s,
                           cpl_component* c);
+/// Warns of targets of one parameter or input without a value whose start values differ: they
+/// cannot all keep theirs. Order: after cpli_evaluate_parameters()
+cpl_status cpli_warn_of_targets(cpli_built* b, cpli_functions* f);
 /// Finds b->first_links. Order: after cpli_links_init()
 cpl_status cpli_find_first_links(cpli_built* b);
 /// The start value of the first variable that an input or a parameter of the system is connected

@@ -639,6 +639,7 @@ static cpl_status resolve_all(built* b) {
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);
   if (st >= 0) st = cpli_evaluate_parameters(b, &scratch);
+  if (st >= 0) st = cpli_warn_of_targets(b, &scratch);
   if (st >= 0) st = cpli_tlm_resolve(b, &scratch);
   cpli_functions_free(&scratch);
   return st;

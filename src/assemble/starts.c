@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Start values of a system file: set in the members, and shown in the description of the whole.
+#include <math.h>
 #include <stdio.h>
 
 #include "assemble/assemble.h"
@@ -68,11 +69,13 @@ static cpl_status transform_text(cpl_component* c, const cpl_variable* v, const 
   return st;
 }
 
-static bool has_item(const cpl_description* d, const cpl_variable* v, const char* name) {
+// NULL: the Enumeration of the variable has no such item.
+static const cpl_enum_item* find_item(const cpl_description* d, const cpl_variable* v,
+                                      const char* name) {
   const cpl_type_def* type = v->declared_type >= 0 ? &d->types[v->declared_type] : NULL;
   for (int32_t i = 0; type != NULL && i < type->n_items; i++)
-    if (strcmp(type->items[i].name, name) == 0) return true;
-  return false;
+    if (strcmp(type->items[i].name, name) == 0) return &type->items[i];
+  return NULL;
 }
 
 // Whether a parameter set can set it; the model computes others.
@@ -88,7 +91,7 @@ static bool is_settable(const cpl_variable* v) {
 static cpl_status foreign_text(cpl_component* c, const cpl_variable* v, const cpli_setting* s,
                                char** owned, const char** out) {
   const bool named = v->type == CPL_STRING || (v->type == CPL_ENUMERATION && s->number != NULL &&
-                                               has_item(c->desc, v, s->value.text));
+                                               find_item(c->desc, v, s->value.text) != NULL);
   cpl_status st = CPL_OK;
   *owned = NULL;
   if (v->type == CPL_REAL && s->transform != NULL) st = transform_text(c, v, s, owned);
@@ -288,6 +291,11 @@ static cpl_status start_of_variable(cpli_built* b, cpli_functions* f, const cpli
   if (s == NULL) return CPL_OK;
   cpl_component shown = {.desc = d, .ctx = b->base.ctx, .name = m->name.text};
   const char* text = s->number != NULL ? s->number : s->value.text;
+  const cpl_enum_item* item = v->type == CPL_ENUMERATION ? find_item(d, v, s->value.text) : NULL;
+  if (item != NULL) {
+    *out = (double)item->value;
+    return CPL_OK;
+  }
   if (!cpli_parse_double(text, strlen(text), out))
     return cpli_constant_in_unit(b, f, &s->value, v->name, NULL, false, out);
   return s->transform != NULL ? transform_number(&shown, v, s, out) : CPL_OK;
@@ -302,6 +310,50 @@ cpl_status cpli_start_of_target(cpli_built* b, cpli_functions* f, cpli_ref_kind 
   double value;
   cpl_status st = start_of_variable(b, f, link, &value);
   if (st >= 0) *out = (value - link->offset) / link->factor;
+  return st;
+}
+
+static bool has_value(const cpl_system_def* def, cpli_ref source) {
+  if (source.kind == CPLI_REF_PARAMETER) return def->parameters[source.index].value.text != NULL;
+  const cpli_input* in = &def->inputs[source.index];
+  return in->kind != CPLI_INPUT_FREE || in->start.text != NULL;
+}
+
+// "plant.motor.R"
+static const char* target_name(const cpli_built* b, const cpli_link* link, char* out, size_t size) {
+  snprintf(out, size, "%s.%s", b->def->models[link->model].name.text,
+           b->sources[link->model]->desc->vars[link->var].name);
+  return out;
+}
+
+cpl_status cpli_warn_of_targets(cpli_built* b, cpli_functions* f) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->links.count && st >= 0; i++) {
+    const cpli_link* link = &b->links.items[i];
+    const cpli_ref_kind kind = link->source.kind;
+    if ((kind != CPLI_REF_PARAMETER && kind != CPLI_REF_INPUT) || has_value(b->def, link->source))
+      continue;
+    const size_t at = kind == CPLI_REF_PARAMETER ? 0 : b->def->n_parameters;
+    const int32_t first = b->first_links[at + (size_t)link->source.index];
+    const cpl_variable* v = &b->sources[link->model]->desc->vars[link->var];
+    if (first < 0 || (size_t)first == i || link->factor == 0) continue;
+    if (!v->has_start && setting_of(&b->def->models[link->model], v->name) == NULL) continue;
+    double source = 0, value = 0;
+    st = cpli_start_of_target(b, f, kind, link->source.index, &source);
+    if (st >= 0) st = start_of_variable(b, f, link, &value);
+    const double given = link->factor * source + link->offset;
+    if (st < 0 || fabs(given - value) <= 1e-9 * (fabs(value) + fabs(link->offset))) continue;
+    const cpli_connection* c = &b->def->connections[link->connection];
+    char place[CPLI_LOC_SIZE], one[256], other[256];
+    cpl_log(b->base.ctx, CPL_LOG_WARNING, "",
+            "%s%s has no value: unless it is given one it is %g, by the start value of %s, and %s "
+            "is %g, not its own start value %g",
+            cpli_source_loc_text(&c->target.loc, place),
+            kind == CPLI_REF_PARAMETER ? b->def->parameters[link->source.index].name.text
+                                       : b->def->inputs[link->source.index].name.text,
+            source, target_name(b, &b->links.items[first], one, sizeof one),
+            target_name(b, link, other, sizeof other), given, value);
+  }
   return st;
 }
 

@@ -286,6 +286,19 @@ static cpl_status pull_value(flat* f, trail* t) {
 
 //------------------------------------ connections, outputs ------------------------------------
 
+// A map of a connector that has no value: the target keeps its start value. A connector of the root
+// can still get values from outside, so that it stays connected.
+static cpl_status check_value(flat* f, const trail* t, bool* left) {
+  const port* p = t->source;
+  const bool unknown = p->side == CPLI_FLAT_SYSTEM && p->value == NULL && cpli_flat_maps(t);
+  *left = unknown && p->node->parent != NULL;
+  if (!unknown || *left) return CPL_OK;
+  return cpli_flat_report(f, false, &p->loc,
+                          "%s has neither a source nor a value: it is 0, unless an input file or "
+                          "--set gives it one, and %s gets what the map makes of that",
+                          p->full_name, t->sink->full_name);
+}
+
 static cpl_status add_connection(flat* f, trail* t) {
   const port* p = t->source;
   cpli_source_loc loc = cpli_flat_trail_loc(t);
@@ -295,12 +308,15 @@ static cpl_status add_connection(flat* f, trail* t) {
                             "%s follows the entry %s of a signal dictionary, to which nothing is "
                             "connected that gives it a value",
                             t->sink->full_name, p->full_name);
+  bool left = false;
+  cpl_status st = check_value(f, t, &left);
+  if (st < 0 || left) return st;
   cpli_connection c = {.convert = true, .warn_of_loss = true};
   const char* name = cpli_flat_name(f, p, t->source_index);
   c.target = (cpli_located_text){cpli_flat_name(f, t->sink, t->sink_index), loc};
   if (name == NULL || c.target.text == NULL) return cpli_nomem(f->ctx);
   c.source.loc = loc;
-  cpl_status st = cpli_flat_source(f, t, name, &c.source.text, &c.transform);
+  st = cpli_flat_source(f, t, name, &c.source.text, &c.transform);
   return st < 0 ? st : cpli_def_add_connection(f->def, c);
 }
 

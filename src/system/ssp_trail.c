@@ -192,6 +192,8 @@ static size_t last_map(const trail* t) {
   return 0;
 }
 
+bool cpli_flat_maps(const trail* t) { return last_map(t) > 0; }
+
 // What lies between the source and the edge i, which is a map.
 static cpl_status map_text(flat* f, const trail* t, size_t i, const char* name, const char** out) {
   const cpli_ssp_transform* x = transform_of(t, i);
@@ -221,10 +223,26 @@ static cpl_status map_text(flat* f, const trail* t, size_t i, const char* name, 
                             &t->edges[i]->connection->loc, out);
 }
 
+// A constant in the unit of a connector, and a variable whose unit is not known here.
+static cpl_status check_constant(flat* f, const trail* t, size_t map) {
+  const cpl_unit* unit = NULL;
+  for (size_t i = map + 1; i-- > 0;) {
+    const cpli_transform_step s = step_of(t, i);
+    if (s.keep_units || s.unit != NULL) unit = s.unit;
+  }
+  if (unit == NULL || t->sink->unit != NULL || t->sink->side != CPLI_FLAT_VARIABLE) return CPL_OK;
+  if (transform_of(t, 0) != NULL && transform_of(t, 0)->keep_units) return CPL_OK;
+  return cpli_flat_report(f, true, &t->edges[map]->connection->loc,
+                          "the value that a factor 0 gives is in %s: the connector %s needs a "
+                          "unit, too",
+                          unit->name, t->sink->full_name);
+}
+
 // An expression: the map, and what the connections after it do.
 static cpl_status expression(flat* f, const trail* t, size_t map, const char* name,
                              const char** out) {
   cpl_status st = map_text(f, t, map, name, out);
+  if (st >= 0 && transform_of(t, map)->kind == CPLI_SSP_LINEAR) st = check_constant(f, t, map);
   const cpli_transform* rest = NULL;
   double factor = 1, offset = 0;
   if (st >= 0 && map > 0) st = make_steps(f, t, map, t->sinks[map]->unit, &rest);

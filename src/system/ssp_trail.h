@@ -39,6 +39,10 @@ cpli_ssp_type cpli_flat_trail_type(const cpli_flat_trail* t);
 /// Whether a connection on it changes the value, but for its unit.
 bool cpli_flat_changes(const cpli_flat_trail* t);
 
+/// Whether the value of the source cannot be found from that of the sink: there is a map on the
+/// trail, or a factor 0.
+bool cpli_flat_maps(const cpli_flat_trail* t);
+
 /// The source as a text: its name, or an expression where there is a map; and the transformation of
 /// a name, NULL where units of variables decide. `name`: of the source in the definition.
 cpl_status cpli_flat_source(cpli_flat* f, const cpli_flat_trail* t, const char* name,

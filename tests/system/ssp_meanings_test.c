@@ -155,6 +155,70 @@ static void an_output_without_a_source(void** state) {
   CHECK_NEAR(r.values[1], 26.85, 1e-12);
 }
 
+#define TWO_TARGETS(binding, more)                                                     \
+  SSD_BEGIN "<ssd:System name=\"root\"><ssd:Connectors>" CONNECTOR("T", "input", REAL) \
+      CONNECTOR("n", "input", "<ssc:Integer/>") "</ssd:Connectors>" BIND(              \
+          binding) "<ssd:Elements>" BLOCK("a") BLOCK("b") more                         \
+      "</ssd:Elements>" CONNECTIONS(INTO("T", "a", "u") CONNECTED INTO("T", "b", "u")  \
+                                        CONNECTED) "</ssd:System>" SPEEDS EXPERIMENT SSD_END
+
+// Without a value the start values of the targets count; they cannot all do so where they differ.
+static void connectors_without_a_value(void** state) {
+  (void)state;
+  ssp_run r = {.path = "targets.ssd"};
+  write_text(r.path, TWO_TARGETS(NUMBER("a.u", "6") NUMBER("b.u", "6"), ""));
+  run_ssp(&r, NAMES("a.u", "b.u"));
+  CHECK_NEAR(r.values[0], 6, 0);
+  CHECK_NEAR(r.values[1], 6, 0);
+  CHECK_STR(r.log, "");
+  write_text(r.path, TWO_TARGETS(NUMBER("b.u", "6"), ""));
+  run_ssp(&r, NAMES("a.u", "b.u"));
+  CHECK_CONTAINS(r.log,
+                 "T has no value: unless it is given one it is 1, by the start value of a.u");
+  CHECK_CONTAINS(r.log, "not its own start value 6");
+  r.starts[0] = (cpl_start){"T", "9"};
+  run_ssp(&r, NAMES("a.u", "b.u"));
+  CHECK_NEAR(r.values[1], 9, 0);
+}
+
+// A map cannot be reversed: inside of a system the target keeps its start value.
+static void maps_without_a_value(void** state) {
+  (void)state;
+  write_text("unmapped.ssd",
+             SSD_BEGIN "<ssd:System name=\"root\"><ssd:Connectors>" CONNECTOR(
+                 "speed", "input", TYPE_OF("speed")) "</ssd:Connectors><ssd:Elements>" BLOCK("a")
+             "<ssd:System name=\"p\"><ssd:Connectors>" CONNECTOR("speed", "input", TYPE_OF("speed"))
+             "</ssd:Connectors><ssd:Elements>" BLOCK_WITH("a", BIND(VALUE("e", "<ssv:Enumeration value=\"fast\"/>")))
+             "</ssd:Elements>" CONNECTIONS(INTO("speed", "a", "e") MAP("Integer", ENTRY("1", "3"))
+                                               CONNECTED) "</ssd:System></ssd:Elements>"
+             CONNECTIONS(INTO("speed", "a", "e") MAP("Integer", ENTRY("0", "3")) CONNECTED)
+             "</ssd:System>" SPEEDS EXPERIMENT SSD_END);
+  ssp_run r = {.path = "unmapped.ssd"};
+  run_ssp(&r, NAMES("p.a.e", "a.e"));
+  CHECK_NEAR(r.values[0], 2, 0);
+  CHECK_NEAR(r.values[1], 3, 0);
+  CHECK_CONTAINS(r.log, "speed has neither a source nor a value: it is 0");
+}
+
+static void a_factor_of_zero(void** state) {
+  (void)state;
+#define CONSTANT(unit) \
+  SSD_BEGIN "<ssd:System name=\"root\"><ssd:Connectors>" CONNECTOR("T", "input", REAL_IN("K"))    \
+      "</ssd:Connectors><ssd:Elements><ssd:System name=\"p\"><ssd:Connectors>" CONNECTOR(          \
+          "T", "input", REAL_IN("celsius")) "</ssd:Connectors><ssd:Elements>"                      \
+      "<ssd:Component name=\"a\" source=\"block.fmu\"><ssd:Connectors>" CONNECTOR("u", "input",     \
+                                                                                unit)             \
+      "</ssd:Connectors></ssd:Component></ssd:Elements>" CONNECTIONS(INTO("T", "a", "u") CONNECTED) \
+      "</ssd:System></ssd:Elements>" CONNECTIONS(                                                 \
+          INTO("T", "p", "T") "<ssc:LinearTransformation factor=\"0\" offset=\"26.85\"/>" CONNECTED) \
+      "</ssd:System>" UNITS EXPERIMENT SSD_END
+  write_text("zero.ssd", CONSTANT(REAL_IN("K")));
+  ssp_run r = {.path = "zero.ssd"};
+  run_ssp(&r, NAMES("p.a.u"));
+  CHECK_NEAR(r.values[0], 300, 1e-10);
+  refuse_ssp(CONSTANT(REAL), "a factor 0 gives is in celsius", "p.a.u");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(items_are_those_of_the_connector),
@@ -163,6 +227,9 @@ int main(void) {
       cmocka_unit_test(a_map_of_items_at_the_start),
       cmocka_unit_test(units_are_those_of_the_file),
       cmocka_unit_test(an_output_without_a_source),
+      cmocka_unit_test(connectors_without_a_value),
+      cmocka_unit_test(maps_without_a_value),
+      cmocka_unit_test(a_factor_of_zero),
   };
   return cmocka_run_group_tests(tests, make_block, NULL);
 }
