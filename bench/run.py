@@ -483,6 +483,53 @@ class Bench:
         run = [self.couplet, "run", fmu, "--as", "cs", "--record", "T[1]", "-q", "-o", self.path("x.csv")]
         self.report("co-simulation FMU with 1,000 states, 500 steps: CPU", cpu_seconds(run), "s", 1)
 
+    # Ten components per system, ten systems per system; units differ along the way.
+    def package(self, n):
+        folder = self.path(f"package{n}")
+        os.makedirs(os.path.join(folder, "resources"))
+        for i in range(3):
+            os.symlink(self.path("sum5.fmu"), os.path.join(folder, "resources", f"sum{i}.fmu"))
+
+        def ports(unit):
+            return (f'<Connectors><Connector name="in" kind="input"><c:Real unit="{unit}"/></Connector>'
+                    f'<Connector name="out" kind="output"><c:Real unit="{unit}"/></Connector></Connectors>')
+
+        def connect(source, sink):
+            ends = [f'{end}Element="{x[0]}" {end}Connector="{x[1]}"' if x[0] else f'{end}Connector="{x[1]}"'
+                    for end, x in (("start", source), ("end", sink))]
+            return f"<Connection {ends[0]} {ends[1]}/>\n"
+
+        def component(i):
+            inputs = "".join(f'<Connector name="u[{k}]" kind="input"/>' for k in range(1, 6))
+            return (f'<Component name="c{i}" source="resources/sum{i % 3}.fmu"><Connectors>{inputs}'
+                    f'<Connector name="y" kind="output"/></Connectors></Component>\n')
+
+        def inner(name):
+            rows = "".join(connect((f"c{i - k}", "y") if i >= k else (None, "in"), (f"c{i}", f"u[{k}]"))
+                           for i in range(10) for k in range(1, 6)) + connect(("c9", "y"), (None, "out"))
+            parts = "".join(component(i) for i in range(10))
+            return f'<System name="{name}">{ports("cm")}<Elements>{parts}</Elements><Connections>{rows}</Connections></System>'
+
+        def chain(name, count, part):
+            rows = "".join(connect((f"s{i - 1}", "out") if i > 0 else (None, "in"), (f"s{i}", "in")) for i in range(count))
+            rows += connect((f"s{count - 1}", "out"), (None, "out"))
+            parts = "".join(part(f"s{i}") for i in range(count))
+            return f'<System name="{name}">{ports("mm")}<Elements>{parts}</Elements><Connections>{rows}</Connections></System>'
+
+        whole = chain("root", n // 100, lambda name: chain(name, 10, inner))
+        uri = "http://ssp-standard.org/SSP1/SystemStructure"
+        units = "".join(f'<c:Unit name="{u}"><c:BaseUnit m="1" factor="{f}"/></c:Unit>' for u, f in (("cm", 0.01), ("mm", 0.001)))
+        with open(os.path.join(folder, "SystemStructure.ssd"), "w", encoding="utf-8") as out:
+            out.write(f'<SystemStructureDescription xmlns="{uri}Description" xmlns:c="{uri}Common" version="1.0" name="many">'
+                      f"{whole}<Units>{units}</Units></SystemStructureDescription>\n")
+        return [self.couplet, "run", folder, "--stop-time", "0", "-q", "-o", self.path("x.csv")]
+
+    def packages(self):
+        self.fmu("sum5")
+        small, large = least(self.package(1000), self.package(4000))
+        self.report("SSP package with 1,000 components and 5,211 connections: open, initialise", small, "s", 0.3)
+        self.report("SSP package with 4,000 components / 1,000", large / small, "times as long", 5)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -494,6 +541,7 @@ def main():
         bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
         bench.start_up()
         bench.descriptions()
+        bench.packages()
         bench.isolation()
         bench.small_systems()
         bench.race_car()
