@@ -155,7 +155,7 @@ class Generator:
         return F(self.r.randint(-40, 40), self.r.choice([1, 2, 4, 5]))
 
     def factor(self):
-        return self.r.choice([F(2), F(1, 2), F(-1), F(3), F(1, 4), F(-3, 2), F(1)] + ([F(0)] if self.flip(0.1) else []))
+        return self.r.choice([F(2), F(1, 2), F(-1), F(3), F(1, 4), F(-3, 2), F(1)])
 
     def fresh(self, base, used):
         while True:
