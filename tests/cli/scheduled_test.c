@@ -151,13 +151,45 @@ static void triggered_by_others(void** state) {
   }
 }
 
+// The same as a package of SSP 2.0, whose clocks pass the connectors of a nested system.
+static void clocks_of_packages(void** state) {
+  (void)state;
+  static char text[16384];
+  static const char* const kinds[] = {"ModelExchange", "CoSimulation"};
+  for (size_t i = 0; i < 2; i++) {
+    snprintf(
+        text, sizeof text,
+        "<SystemStructureDescription version='2.0' name='clocks' "
+        "xmlns='http://ssp-standard.org/SSP1/SystemStructureDescription' "
+        "xmlns:c='http://ssp-standard.org/SSP1/SystemStructureCommon'>\n"
+        "<System name='root'><Elements>\n"
+        "<System name='source'><Connectors><Connector name='tick' kind='output'>"
+        "<c:Clock intervalVariability='triggered'/></Connector></Connectors><Elements>\n"
+        "<Component name='p' source='file://%s3' implementation='%s'><Connectors>"
+        "<Connector name='alarm' kind='output'><c:Clock intervalVariability='triggered'/>"
+        "</Connector></Connectors></Component></Elements>\n"
+        "<Connections><Connection startConnector='tick' endElement='p' endConnector='alarm'/>"
+        "</Connections></System>\n"
+        "<Component name='a' source='file://%s' implementation='ScheduledExecution'><Connectors>"
+        "<Connector name='trigger' kind='input'><c:Clock intervalVariability='triggered'/>"
+        "</Connector></Connectors></Component></Elements>\n"
+        "<Connections><Connection startElement='a' startConnector='trigger' "
+        "endElement='source' endConnector='tick'/></Connections></System>\n"
+        "<DefaultExperiment startTime='0' stopTime='1'/></SystemStructureDescription>\n",
+        getenv("COUPLET_PROBE"), kinds[i], probe());
+    write_text("clocks.ssd", text);
+    CHECK_CODE(0, "run", "clocks.ssd", "--interval", "0.25", "--record", "source.p.alarm",
+               "--record", "a.triggers", "-o", "out.csv");
+    CHECK_NEAR(last_value("out.csv", 2), 2, 0);
+    CHECK_CONTAINS(text_of("out.csv"), "\n0.3");
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(alone),
-      cmocka_unit_test(sampled_loop),
-      cmocka_unit_test(chain),
-      cmocka_unit_test(settled_sources),
-      cmocka_unit_test(settled_sources_of_nested_systems),
+      cmocka_unit_test(clocks_of_packages),  cmocka_unit_test(alone),
+      cmocka_unit_test(sampled_loop),        cmocka_unit_test(chain),
+      cmocka_unit_test(settled_sources),     cmocka_unit_test(settled_sources_of_nested_systems),
       cmocka_unit_test(triggered_by_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
