@@ -17,7 +17,7 @@ static bool ends_with(const char* path, const char* ending) {
   return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-static cpl_status write_package(cpl_context* ctx, const cpl_convert_def* def) {
+cpl_status cpli_package_build(cpl_context* ctx, const cpl_convert_def* def) {
   cpli_ssp* ssp = NULL;
   if (!cpli_is_ssp(def->input)) return cpli_ssp_build(ctx, def);
   cpl_status st = cpli_ssp_open(ctx, def->input, NULL, NULL, &ssp);
@@ -29,8 +29,9 @@ static cpl_status write_package(cpl_context* ctx, const cpl_convert_def* def) {
 static const struct form {
   const char* ending;
   cpl_status (*write)(cpl_context* ctx, const cpl_convert_def* def);
-} forms[] = {
-    {".ssp", write_package}, {".yaml", cpli_system_file_build}, {".yml", cpli_system_file_build}};
+} forms[] = {{".ssp", cpli_package_build},
+             {".yaml", cpli_system_file_build},
+             {".yml", cpli_system_file_build}};
 
 cpl_status cpl_convert(cpl_context* ctx, const cpl_convert_def* given) {
   cpl_convert_def def = cpl_default_convert_def();

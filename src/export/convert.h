@@ -6,6 +6,8 @@
 
 #include "couplet/export.h"
 
+/// An SSP package of any system: a package is written again as it is.
+cpl_status cpli_package_build(cpl_context* ctx, const cpl_convert_def* def);
 /// An SSP package of a system file.
 cpl_status cpli_ssp_build(cpl_context* ctx, const cpl_convert_def* def);
 

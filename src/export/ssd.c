@@ -74,6 +74,11 @@ static bool can_be_target(const draft* d, const cpli_link* link) {
                  "calculatedParameter") == 0);
 }
 
+// Connectors with units of their own are known in the package they come from only.
+static bool is_plain(const cpli_transform* t) {
+  return t == NULL || (t->unit == NULL && t->n_steps == 1 && t->steps[0].unit == NULL);
+}
+
 static void classify(draft* d) {
   const cpl_system_def* def = d->def;
   if (def->n_modes > 0) return;  // everything stays with the modes
@@ -88,7 +93,8 @@ static void classify(draft* d) {
     const cpli_link* link = &d->system->links.items[k];
     const cpli_connection* c = &def->connections[link->connection];
     d->connections[link->connection] = c->coupling == NULL && !c->convert &&
-                                       can_be_source(d, &link->source) && can_be_target(d, link);
+                                       is_plain(c->transform) && can_be_source(d, &link->source) &&
+                                       can_be_target(d, link);
   }
   for (size_t i = 0; i < def->n_outputs; i++) {
     cpli_ref ref;

@@ -15,6 +15,7 @@
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/zip_writer.h"
+#include "ssp/ssp.h"
 
 // A file in the package.
 typedef struct resource {
@@ -85,24 +86,21 @@ static cpl_status convert(package* p, const struct form* form, const char* path,
   cpl_convert_def nested = *p->def;
   nested.input = path;
   nested.output = out;
-  return cpli_ssp_build(p->ctx, &nested);
+  return cpli_package_build(p->ctx, &nested);
 }
 
-static cpl_status add(package* p, const struct form* form, const cpli_located_text* path) {
+// Takes over `origin`.
+static cpl_status add(package* p, const struct form* form, const char* path, char* origin) {
   char made[PATH_MAX], name[PATH_MAX];
   cpl_status st = CPL_OK;
   bool as_it_is = form == NULL || strcmp(form->kind, "fmu") == 0;
-  char* origin = realpath(path->text, NULL);
-  if (origin == NULL)
-    return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &path->loc, "%s: %s", path->text, strerror(errno));
   if (!cpli_grow(p->ctx, (void**)&p->items, &p->cap, p->n, sizeof *p->items))
     st = cpli_nomem(p->ctx);
-  if (st >= 0 && !as_it_is) st = convert(p, form, path->text, made);
+  if (st >= 0 && !as_it_is) st = convert(p, form, path, made);
   resource item = {.origin = origin};
   if (st >= 0)
-    st =
-        cpli_file_read(p->ctx, as_it_is ? path->text : made, LARGEST_FILE, &item.bytes, &item.size);
-  make_name(p, path->text, form != NULL ? form->ending : NULL, name, sizeof name);
+    st = cpli_file_read(p->ctx, as_it_is ? path : made, LARGEST_FILE, &item.bytes, &item.size);
+  make_name(p, path, form != NULL ? form->ending : NULL, name, sizeof name);
   item.name = strdup(name);
   if (st >= 0 && item.name == NULL) st = cpli_nomem(p->ctx);
   if (st >= 0) {
@@ -122,13 +120,20 @@ static cpl_status file_in_package(void* user, const char** kind, const cpli_loca
   for (size_t i = 0; *kind != NULL && i < CPLI_COUNT(forms); i++) {
     if (strcmp(forms[i].kind, *kind) == 0) form = &forms[i];
   }
-  char* origin = realpath(path->text, NULL);
-  size_t i = 0;
-  while (i < p->n && (origin == NULL || strcmp(p->items[i].origin, origin) != 0)) i++;
-  free(origin);
-  cpl_status st = i == p->n ? add(p, form, path) : CPL_OK;
+  // behind a '#' is a variant of a package
+  char file[PATH_MAX];
+  const char* variant = cpli_is_ssp(path->text) ? strchr(path->text, '#') : NULL;
+  size_t n = variant != NULL ? (size_t)(variant - path->text) : strlen(path->text), i = 0;
+  snprintf(file, sizeof file, "%.*s", (int)n, path->text);
+  char* origin = realpath(file, NULL);
+  if (origin == NULL)
+    return cpli_fail_at(p->ctx, CPL_ERR_INPUT, &path->loc, "%s: %s", file, strerror(errno));
+  while (i < p->n && strcmp(p->items[i].origin, origin) != 0) i++;
+  cpl_status st = CPL_OK;
+  if (i == p->n) st = add(p, form, file, origin);
+  else free(origin);
   if (st < 0) return st;
-  snprintf(out, PATH_MAX, "%s", p->items[i].name);
+  snprintf(out, PATH_MAX, "%s%s", p->items[i].name, variant != NULL ? variant : "");
   if (form != NULL) *kind = form->in_package;
   return CPL_OK;
 }

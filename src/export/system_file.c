@@ -4,16 +4,17 @@
 // A system file of any definition. What comes from a package is made plain first: units and
 // transformations of connectors become factors and offsets, values get the units of their
 // variables, and the files of the package are copied beside the system file.
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "assemble/assemble.h"
 #include "couplet/component.h"
 #include "export/convert.h"
 #include "format/file.h"
-#include "format/folder.h"
 #include "format/number.h"
 #include "ssp/ssp.h"
 #include "system/write.h"
@@ -210,8 +211,13 @@ static cpl_status write_copy(const plain* p, const char* path, const char* name)
   size_t size;
   if (snprintf(target, sizeof target, "%s%s", p->folder, name) >= (int)sizeof target)
     return cpli_fail_file(p->ctx, CPL_ERR_INPUT, name, "the path is too long");
-  cpl_status st = cpli_make_parents(p->ctx, target);
-  if (st >= 0) st = cpli_file_read(p->ctx, path, LARGEST_FILE, &bytes, &size);
+  char* end = strrchr(target, '/');
+  *end = '\0';
+  if (mkdir(target, 0777) != 0 && errno != EEXIST)
+    return cpli_fail_file(p->ctx, CPL_ERR_INPUT, target, "cannot make this folder: %s",
+                          strerror(errno));
+  *end = '/';
+  cpl_status st = cpli_file_read(p->ctx, path, LARGEST_FILE, &bytes, &size);
   if (st >= 0) st = cpli_file_make(p->ctx, target, bytes, size);
   cpli_free(p->ctx, bytes);
   return st;

@@ -72,6 +72,25 @@ static void packages_become_system_files(void** state) {
   check_same("a.csv", "c.csv");
 }
 
+// A package inside of a system file goes into the new package as it is, with its variants.
+static void packages_stay_packages(void** state) {
+  (void)state;
+  static const char* const sources[] = {"house.ssp", "house.ssp#house", "house/house"};
+  use_folders();
+  for (size_t i = 0; i < CPLI_COUNT(sources); i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "couplet: 1\nmodels: {h: {system: \"%s\"}}\nexperiment: {stop: 100}\n", sources[i]);
+    write_text("outer.yaml", text);
+    CHECK_CODE(0, "run", "outer.yaml", "-q", "-o", "a.csv");
+    CHECK_CODE(0, "convert", "outer.yaml", "-q", "-o", "outer.ssp");
+    CHECK_CODE(0, "run", "outer.ssp", "-q", "-o", "b.csv");
+    for (int column = 1; column <= 3; column++)  // its models are models of the whole then
+      CHECK_NEAR(last_value("b.csv", column), last_value("a.csv", column), 1e-9);
+    CHECK_NEAR(last_value("b.csv", 2), last_value("b.csv", 3) + 273.15, 1e-9);
+  }
+}
+
 // A connection with a factor and an offset, which SSP can express: no annotation has it.
 static void factors_are_transformations(void** state) {
   (void)state;
@@ -155,9 +174,9 @@ static void misuse_has_a_message(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(systems_come_back),           cmocka_unit_test(packages_become_system_files),
-      cmocka_unit_test(factors_are_transformations), cmocka_unit_test(annotations_are_checked),
-      cmocka_unit_test(misuse_has_a_message),
+      cmocka_unit_test(systems_come_back),       cmocka_unit_test(packages_become_system_files),
+      cmocka_unit_test(packages_stay_packages),  cmocka_unit_test(factors_are_transformations),
+      cmocka_unit_test(annotations_are_checked), cmocka_unit_test(misuse_has_a_message),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
