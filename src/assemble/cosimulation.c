@@ -288,12 +288,12 @@ cpl_status cpli_member_stepper(cpli_built* b, cpli_members* d, int32_t model,
   return st;
 }
 
-// A package says nothing of steps: they follow from the tolerance where all parts can vary them and
-// repeat a step that was too long.
+// Steps of a definition that says nothing of them, such as that of a package: they follow from the
+// tolerance where all parts can vary them and repeat a step that was too long.
 static void choose_control(const cpli_built* b, const cpl_stepper_def* def, cpl_master_def* m,
                            const cpl_master_part* parts, int32_t n) {
   const char *who = NULL, *why = NULL;
-  if (b->def->ssp == NULL || b->def->cosimulation.given || def->step > 0) return;
+  if (!b->def->cosimulation.automatic || def->step > 0) return;
   for (int32_t i = 0; i < n && who == NULL; i++) {
     const cpl_component* c = &parts[i].stepper->base;
     if (c->can.variable_step && c->can.save_restore) continue;

@@ -140,7 +140,7 @@ static cpl_status plain_values(plain* p) {
 static void plain_master(plain* p) {
   const cpli_members* made = p->system->draft;
   const cpl_experiment_def* e = &p->copy.experiment.values;
-  if (p->copy.ssp == NULL || p->copy.cosimulation.given || made == NULL) return;
+  if (!p->copy.cosimulation.automatic || made == NULL) return;
   for (size_t i = 0; i < p->copy.n_models; i++) {
     const cpl_stepper* s = made->steppers[i];
     if (s != NULL && !(s->base.can.variable_step && s->base.can.save_restore)) return;

@@ -10,12 +10,6 @@
 #include "format/zip.h"
 #include "ssp/ssp.h"
 
-#define CPLI_SSD "http://ssp-standard.org/SSP1/SystemStructureDescription"
-#define CPLI_SSC "http://ssp-standard.org/SSP1/SystemStructureCommon"
-#define CPLI_SSV "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
-#define CPLI_SSM "http://ssp-standard.org/SSP1/SystemStructureParameterMapping"
-#define CPLI_SSB "http://ssp-standard.org/SSP1/SystemStructureSignalDictionary"
-
 typedef enum cpli_ssp_kind {
   CPLI_SSP_DESCRIPTION,  // .ssd
   CPLI_SSP_VALUES,       // .ssv

@@ -12,6 +12,13 @@
 #include "format/source_loc.h"
 #include "format/xml_tree.h"
 
+// Name spaces of the standard.
+#define CPLI_SSD "http://ssp-standard.org/SSP1/SystemStructureDescription"
+#define CPLI_SSC "http://ssp-standard.org/SSP1/SystemStructureCommon"
+#define CPLI_SSV "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+#define CPLI_SSM "http://ssp-standard.org/SSP1/SystemStructureParameterMapping"
+#define CPLI_SSB "http://ssp-standard.org/SSP1/SystemStructureSignalDictionary"
+
 //------------------------------------ files ------------------------------------
 
 typedef struct cpli_ssp_enumeration {

@@ -85,33 +85,37 @@ static cpl_status check_unique(cpli_ssp_reader* r, const cpli_ssp_document* doc,
   return st;
 }
 
+// A list of the document and its items, whose names differ. `what` is for messages.
+typedef struct item_list {
+  const char *list, *item, *what;
+} item_list;
+
+static cpl_status begin_list(cpli_ssp_reader* r, const cpli_ssp_document* doc, const char* space,
+                             const item_list* l, const cpli_xml_node** first, size_t* n) {
+  const cpli_xml_node* node = cpli_xml_child(doc->root, space, l->list);
+  *first = node != NULL ? cpli_xml_child(node, CPLI_SSC, l->item) : NULL;
+  *n = node != NULL ? cpli_ssp_count_children(node, CPLI_SSC, l->item) : 0;
+  return check_unique(r, doc, *first, l->what);
+}
+
 cpl_status cpli_ssp_read_units(cpli_ssp_reader* r, cpli_ssp_document* doc, const char* space) {
-  const cpli_xml_node* list = cpli_xml_child(doc->root, space, "Units");
-  if (list != NULL) {
-    const cpli_xml_node* node = cpli_xml_child(list, CPLI_SSC, "Unit");
-    cpl_status st = check_unique(r, doc, node, "unit");
-    if (st < 0) return st;
-    const size_t n = cpli_ssp_count_children(list, CPLI_SSC, "Unit");
-    cpl_unit* units = cpli_ssp_array(r, n, sizeof *units);
-    if (units == NULL) return cpli_nomem(r->ctx);
-    doc->file.units = units;
-    doc->file.n_units = n;
-    for (; st >= 0 && node != NULL; node = cpli_xml_sibling(node))
-      st = read_unit(r, doc, node, units++);
-    if (st < 0) return st;
-  }
-  list = cpli_xml_child(doc->root, space, "Enumerations");
-  if (list == NULL) return CPL_OK;
-  const cpli_xml_node* node = cpli_xml_child(list, CPLI_SSC, "Enumeration");
-  cpl_status st = check_unique(r, doc, node, "enumeration");
+  cpli_ssp_file* file = &doc->file;
+  const cpli_xml_node *unit, *items;
+  static const item_list of_units = {"Units", "Unit", "unit"},
+                         of_enumerations = {"Enumerations", "Enumeration", "enumeration"};
+  cpl_status st = begin_list(r, doc, space, &of_units, &unit, &file->n_units);
+  if (st >= 0) st = begin_list(r, doc, space, &of_enumerations, &items, &file->n_enumerations);
   if (st < 0) return st;
-  const size_t n = cpli_ssp_count_children(list, CPLI_SSC, "Enumeration");
-  cpli_ssp_enumeration* enumerations = cpli_ssp_array(r, n, sizeof *enumerations);
-  if (enumerations == NULL) return cpli_nomem(r->ctx);
-  doc->file.enumerations = enumerations;
-  doc->file.n_enumerations = n;
-  for (; st >= 0 && node != NULL; node = cpli_xml_sibling(node))
-    st = read_enumeration(r, node, enumerations++);
+  cpl_unit* units = cpli_ssp_array(r, file->n_units, sizeof *units);
+  cpli_ssp_enumeration* enumerations =
+      cpli_ssp_array(r, file->n_enumerations, sizeof *enumerations);
+  if (units == NULL || enumerations == NULL) return cpli_nomem(r->ctx);
+  file->units = units;
+  file->enumerations = enumerations;
+  for (; st >= 0 && unit != NULL; unit = cpli_xml_sibling(unit))
+    st = read_unit(r, doc, unit, units++);
+  for (; st >= 0 && items != NULL; items = cpli_xml_sibling(items))
+    st = read_enumeration(r, items, enumerations++);
   return st;
 }
 

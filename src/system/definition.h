@@ -192,6 +192,8 @@ typedef struct cpli_experiment {
 // `master:`. Texts are Nullable, numbers NAN and -1 when not given.
 typedef struct cpli_cosimulation {
   bool given;
+  bool
+      automatic;  // not given: steps follow from the tolerance of the solver where that is possible
   cpli_source_loc loc;
   cpli_located_text algorithm, on_loop, estimate, legacy;
   double step, tolerance, min_step, loop_tolerance;

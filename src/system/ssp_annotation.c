@@ -8,13 +8,12 @@
 
 // The element with the text; NULL: the document has none.
 static const cpli_xml_node* find_own(const cpli_xml_node* root) {
-  for (const cpli_xml_node* list = root->first; list != NULL; list = list->next) {
-    if (list->name == NULL || strcmp(list->name, "Annotations") != 0) continue;
-    for (const cpli_xml_node* a = list->first; a != NULL; a = a->next) {
-      const char* type = a->name != NULL ? cpli_xml_node_attribute(a, "type") : NULL;
-      if (type != NULL && strcmp(type, CPLI_SSP_ANNOTATION) == 0)
-        return cpli_xml_child(a, CPLI_SSP_NAMESPACE, "system");
-    }
+  const cpli_xml_node* list = cpli_xml_child(root, CPLI_SSD, "Annotations");
+  const cpli_xml_node* a = list != NULL ? cpli_xml_child(list, CPLI_SSC, "Annotation") : NULL;
+  for (; a != NULL; a = cpli_xml_sibling(a)) {
+    const char* type = cpli_xml_node_attribute(a, "type");
+    if (type != NULL && strcmp(type, CPLI_SSP_ANNOTATION) == 0)
+      return cpli_xml_child(a, CPLI_SSP_NAMESPACE, "system");
   }
   return NULL;
 }

@@ -58,20 +58,22 @@ static void read_annotation(const char* type, const cpli_xml_node* node, hints* 
   }
 }
 
+static bool is(const cpli_xml_node* node, const char* uri, const char* name) {
+  return node->name != NULL && node->uri != NULL && strcmp(node->name, name) == 0 &&
+         strcmp(node->uri, uri) == 0;
+}
+
 // Annotations below a node, those of the node itself before those of its elements.
 static void find_annotations(const cpli_xml_node* node, int depth, hints* out) {
   for (const cpli_xml_node* c = node->first; c != NULL; c = c->next) {
-    const char* type = c->name != NULL && strcmp(c->name, "Annotation") == 0
-                           ? cpli_xml_node_attribute(c, "type")
-                           : NULL;
+    const char* type = is(c, CPLI_SSC, "Annotation") ? cpli_xml_node_attribute(c, "type") : NULL;
     if (type != NULL) read_annotation(type, c, out);
   }
   for (const cpli_xml_node* c = node->first; c != NULL && depth < DEEPEST; c = c->next)
-    if (c->name != NULL && strcmp(c->name, "Annotations") == 0) find_annotations(c, depth + 1, out);
+    if (is(c, CPLI_SSD, "Annotations")) find_annotations(c, depth + 1, out);
   for (const cpli_xml_node* c = node->first; c != NULL && depth < DEEPEST; c = c->next) {
-    const bool other = c->name != NULL && strcmp(c->name, "Annotations") != 0 &&
-                       strcmp(c->name, "Annotation") != 0;
-    if (other) find_annotations(c, depth + 1, out);
+    const bool other = !is(c, CPLI_SSD, "Annotations") && !is(c, CPLI_SSC, "Annotation");
+    if (c->name != NULL && other) find_annotations(c, depth + 1, out);
   }
 }
 
@@ -115,7 +117,8 @@ cpl_status cpli_flat_hints(cpli_flat* f) {
   e.values.stop = f->ssp->stop;
   e.values.rtol = h.rtol;
   cpl_status st = cpli_def_set_experiment(f->def, &e);
-  if (st < 0 || (isnan(h.step) && isnan(h.tolerance))) return st;
+  f->def->cosimulation.automatic = isnan(h.step) && isnan(h.tolerance);
+  if (st < 0 || f->def->cosimulation.automatic) return st;
   cpli_cosimulation m = cpli_default_cosimulation();
   m.loc = loc;
   m.step = isnan(h.step) ? h.max_step : h.step;
