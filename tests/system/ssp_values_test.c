@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "ssp_packages.h"
+#include "system/definition.h"
 
 #define SSV(values, more)                                                             \
   "<?xml version=\"1.0\"?><ssv:ParameterSet version=\"1.0\" name=\"set\" "            \
@@ -314,6 +315,63 @@ static void steps_follow_hints_or_the_tolerance(void** state) {
   CHECK(ring_error(RING(HINT("org.example", "<x xmlns=\"y\" stepSize=\"1\"/>")), 0) < 1e-4);
 }
 
+static cpl_system_def* with_hints(cpl_context* ctx, const char* on_component, const char* hints) {
+  char text[4096];
+  cpl_system_def* def = NULL;
+  snprintf(text, sizeof text,
+           SSD_BEGIN
+           "<ssd:System name=\"root\"><ssd:Elements>"
+           "<ssd:Component name=\"slow\" source=\"hinted.fmu\">%s</ssd:Component>"
+           "<ssd:Component name=\"fast\" source=\"hinted.fmu\"/></ssd:Elements></ssd:System>"
+           "<ssd:Annotations>%s</ssd:Annotations></ssd:SystemStructureDescription>",
+           on_component, hints);
+  write_text("hinted.fmu", "");  // it is not opened
+  write_text("hinted.ssd", text);
+  CHECK_OK(ctx, cpl_system_def_read(ctx, "hinted.ssd", &def));
+  return def;
+}
+
+#define ANNOTATION(type, content)                                     \
+  "<ssc:Annotation type=\"" type "\"><h:Hints xmlns:h=\"h\">" content \
+  "</h:Hints></"                                                      \
+  "ssc:Annotation>"
+
+// Which number of a hint becomes which number of the definition.
+static void hints_are_taken(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  cpl_system_def* def =
+      with_hints(ctx, "",
+                 ANNOTATION("org.openmodelica",
+                            "<h:VariableStepMaster minimumStepSize=\"0.001\" "
+                            "maximumStepSize=\"0.25\" relativeTolerance=\"3e-5\"/>"));
+  CHECK_NEAR(def->cosimulation.step, 0.25, 0);
+  CHECK_NEAR(def->cosimulation.min_step, 0.001, 0);
+  CHECK_NEAR(def->cosimulation.tolerance, 3e-5, 0);
+  CHECK(def->cosimulation.given && !def->cosimulation.automatic);
+  cpl_system_def_destroy(def);
+  def = with_hints(
+      ctx, "",
+      ANNOTATION("org.openmodelica", "<h:VariableStepSolver relativeTolerance=\"2e-7\"/>"));
+  CHECK_NEAR(def->experiment.values.rtol, 2e-7, 0);
+  CHECK(!def->cosimulation.given && def->cosimulation.automatic);
+  cpl_system_def_destroy(def);
+  def = with_hints(
+      ctx,
+      "<ssd:Annotations>" ANNOTATION("com.opensimulationplatform",
+                                     "<h:StepSizeHint value=\"0.3\"/>") "</ssd:Annotations>",
+      ANNOTATION("com.opensimulationplatform", "<h:FixedStepAlgorithm baseStepSize=\"0.1\"/>"));
+  CHECK_NEAR(def->cosimulation.step, 0.1, 0);
+  CHECK_INT(def->cosimulation.n_steps, 1);
+  CHECK_STR(def->cosimulation.steps[0].name.text, "slow");
+  CHECK_NEAR(strtod(def->cosimulation.steps[0].value.text, NULL), 0.3, 1e-15);
+  cpl_system_def_destroy(def);
+  def = with_hints(ctx, "", ANNOTATION("org.example", "<h:FixedStepMaster stepSize=\"0.1\"/>"));
+  CHECK(!def->cosimulation.given && def->cosimulation.automatic);
+  cpl_system_def_destroy(def);
+  cpl_context_destroy(ctx);
+}
+
 // The definition of a package with everything in it, made with less and less memory missing.
 static void survives_every_failed_allocation(void** state) {
   (void)state;
@@ -359,6 +417,7 @@ int main(void) {
       cmocka_unit_test(a_package_in_a_system_file),
       cmocka_unit_test(sets_inside_of_components),
       cmocka_unit_test(steps_follow_hints_or_the_tolerance),
+      cmocka_unit_test(hints_are_taken),
       cmocka_unit_test(survives_every_failed_allocation),
   };
   return cmocka_run_group_tests(tests, make_block, NULL);
