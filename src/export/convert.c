@@ -4,12 +4,31 @@
 // cpl_convert(): the endings of both names say what becomes what.
 #include "export/convert.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 #include "format/source_loc.h"
 #include "ssp/ssp.h"
 
 void cpl_init_convert_def(cpl_convert_def* def, size_t size) {
   const cpl_convert_def all = {.fmi_version = 2};
   cpli_init_def(def, size, &all, sizeof all);
+}
+
+void cpli_stem_of(const char* path, char* out, size_t size) {
+  const char* slash = strrchr(path, '/');
+  const char* name = slash != NULL ? slash + 1 : path;
+  const char* dot = strrchr(name, '.');
+  size_t n = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+  snprintf(out, size, "%.*s", (int)n, name);
+}
+
+void cpli_free_name(const char* folder, const char* stem, const char* ending,
+                    bool (*is_taken)(const void* user, const char* name), const void* user,
+                    char* out) {
+  snprintf(out, PATH_MAX, "%s/%s%s", folder, stem, ending);
+  for (int number = 2; is_taken(user, out); number++)
+    snprintf(out, PATH_MAX, "%s/%s_%d%s", folder, stem, number, ending);
 }
 
 static bool ends_with(const char* path, const char* ending) {

@@ -14,5 +14,13 @@ cpl_status cpli_ssp_build(cpl_context* ctx, const cpl_convert_def* def);
 /// A system file of any system.
 cpl_status cpli_system_file_build(cpl_context* ctx, const cpl_convert_def* def);
 
+enum { CPLI_LARGEST_FILE = 1 << 30 };  // bytes of a file that is copied
+
 /// The name of a path without folders and ending.
 void cpli_stem_of(const char* path, char* out, size_t size);
+
+/// "folder/stem.ending", or with a number, "folder/stem_2.ending", where `is_taken`. `out` has
+/// PATH_MAX bytes.
+void cpli_free_name(const char* folder, const char* stem, const char* ending,
+                    bool (*is_taken)(const void* user, const char* name), const void* user,
+                    char* out);

@@ -38,22 +38,17 @@ static const struct form {
   const char *kind, *in_package, *ending;
 } forms[] = {{"fmu", "fmu", ".fmu"}, {"c", "fmu", ".fmu"}, {"system", "system", ".ssp"}};
 
-enum { LARGEST_FILE = 1 << 30 };
-
 //------------------------------------ names ------------------------------------
 
-// The name of a path without folders and ending.
-void cpli_stem_of(const char* path, char* out, size_t size) {
-  const char* slash = strrchr(path, '/');
-  const char* name = slash != NULL ? slash + 1 : path;
-  const char* dot = strrchr(name, '.');
-  size_t n = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
-  snprintf(out, size, "%.*s", (int)n, name);
+static bool has_file(const void* user, const char* name) {
+  const package* p = user;
+  size_t i = 0;
+  while (i < p->n && strcmp(p->items[i].name, name) != 0) i++;
+  return i < p->n;
 }
 
 // Characters that need an escape in a URI are replaced.
-static void make_name(const package* p, const char* path, const char* ending, char* out,
-                      size_t size) {
+static void make_name(const package* p, const char* path, const char* ending, char* out) {
   char stem[200];
   const char* dot = strrchr(path, '.');
   cpli_stem_of(path, stem, sizeof stem);
@@ -63,12 +58,7 @@ static void make_name(const package* p, const char* path, const char* ending, ch
     if (!plain) *c = '_';
   }
   if (ending == NULL) ending = dot != NULL && strlen(dot) < 8 ? dot : "";
-  snprintf(out, size, "resources/%s%s", stem, ending);
-  for (size_t i = 0, copy = 2; i < p->n; i++) {
-    if (strcmp(p->items[i].name, out) != 0) continue;
-    snprintf(out, size, "resources/%s_%zu%s", stem, copy++, ending);
-    i = (size_t)-1;  // the new name may be taken as well
-  }
+  cpli_free_name("resources", stem, ending, has_file, p, out);
 }
 
 //------------------------------------ files ------------------------------------
@@ -99,8 +89,8 @@ static cpl_status add(package* p, const struct form* form, const char* path, cha
   if (st >= 0 && !as_it_is) st = convert(p, form, path, made);
   resource item = {.origin = origin};
   if (st >= 0)
-    st = cpli_file_read(p->ctx, as_it_is ? path : made, LARGEST_FILE, &item.bytes, &item.size);
-  make_name(p, path, form != NULL ? form->ending : NULL, name, sizeof name);
+    st = cpli_file_read(p->ctx, as_it_is ? path : made, CPLI_LARGEST_FILE, &item.bytes, &item.size);
+  make_name(p, path, form != NULL ? form->ending : NULL, name);
   item.name = strdup(name);
   if (st >= 0 && item.name == NULL) st = cpli_nomem(p->ctx);
   if (st >= 0) {

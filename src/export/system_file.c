@@ -179,24 +179,24 @@ static cpl_status make_plain(plain* p) {
 
 //------------------------------------ files ------------------------------------
 
-enum { LARGEST_FILE = 1 << 30 };
+static bool has_copy(const void* user, const char* name) {
+  const plain* p = user;
+  size_t i = 0;
+  while (i < p->n_copied && strcmp(p->copied[i].name, name) != 0) i++;
+  return i < p->n_copied;
+}
 
 // The name of a copy: that of the file, unless another one has it already.
 static cpl_status name_copy(plain* p, const char* path, const char** out) {
-  const char* slash = strrchr(path, '/');
-  const char *name = slash != NULL ? slash + 1 : path, *dot = strrchr(name, '.');
-  int stem = dot != NULL ? (int)(dot - name) : (int)strlen(name);
-  char text[PATH_MAX];
-  *out = NULL;
-  for (size_t i = 0; i < p->n_copied; i++)
-    if (strcmp(p->copied[i].path, path) == 0) *out = p->copied[i].name;
-  if (*out != NULL) return CPL_OK;
-  snprintf(text, sizeof text, "%s/%s", p->files, name);
-  for (size_t i = 0, number = 2; i < p->n_copied; i++) {
-    if (strcmp(p->copied[i].name, text) != 0) continue;
-    snprintf(text, sizeof text, "%s/%.*s_%zu%s", p->files, stem, name, number++, name + stem);
-    i = (size_t)-1;  // the new name may be taken as well
+  char text[PATH_MAX], stem[PATH_MAX];
+  const char* ending = strrchr(path, '.');
+  for (size_t i = 0; i < p->n_copied; i++) {
+    *out = p->copied[i].name;
+    if (strcmp(p->copied[i].path, path) == 0) return CPL_OK;
   }
+  cpli_stem_of(path, stem, sizeof stem);
+  if (ending == NULL || strchr(ending, '/') != NULL) ending = "";
+  cpli_free_name(p->files, stem, ending, has_copy, p, text);
   if (!cpli_grow(p->ctx, (void**)&p->copied, &p->cap_copied, p->n_copied, sizeof *p->copied))
     return cpli_nomem(p->ctx);
   struct copied one = {cpli_arena_strdup(&p->arena, path), cpli_arena_strdup(&p->arena, text)};
@@ -217,7 +217,7 @@ static cpl_status write_copy(const plain* p, const char* path, const char* name)
     return cpli_fail_file(p->ctx, CPL_ERR_INPUT, target, "cannot make this folder: %s",
                           strerror(errno));
   *end = '/';
-  cpl_status st = cpli_file_read(p->ctx, path, LARGEST_FILE, &bytes, &size);
+  cpl_status st = cpli_file_read(p->ctx, path, CPLI_LARGEST_FILE, &bytes, &size);
   if (st >= 0) st = cpli_file_make(p->ctx, target, bytes, size);
   cpli_free(p->ctx, bytes);
   return st;
@@ -226,7 +226,7 @@ static cpl_status write_copy(const plain* p, const char* path, const char* name)
 // Copies a file of the package: "plant_files/motor.fmu". Behind a '#' is a variant.
 static cpl_status copy_file(plain* p, const char* path, char* out) {
   char file[PATH_MAX];
-  const char* name;
+  const char* name = NULL;
   size_t n = strcspn(path, "#"), before = p->n_copied;
   snprintf(file, sizeof file, "%.*s", (int)n, path);
   cpl_status st = name_copy(p, file, &name);
