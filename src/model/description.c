@@ -88,48 +88,81 @@ const char* cpl_origin_name(cpl_origin origin) {
 
 //------------------------------------ invariants ------------------------------------
 
-#ifndef NDEBUG
 static bool is_index(int32_t i, int32_t n) { return i >= -1 && i < n; }
 
-static void check_variable(const cpl_description* d, const cpl_variable* v) {
-  assert(v->name != NULL && v->description != NULL && v->type <= CPL_CLOCK);
-  assert(is_index(v->unit, d->n_units) && is_index(v->display_unit, d->n_units));
-  assert(is_index(v->declared_type, d->n_types) && is_index(v->derivative_of, d->n_vars));
-  assert(is_index(v->alias_of, d->n_vars) && v->array >= 0);
-  if (v->alias_of < 0) return;
-  assert(d->vars[v->alias_of].alias_of == -1 && &d->vars[v->alias_of] != v);
+static const char* fault_of_variable(const cpl_description* d, const cpl_variable* v) {
+  if (v->name == NULL || v->description == NULL || v->type > CPL_CLOCK) return "a variable";
+  if (!is_index(v->unit, d->n_units) || !is_index(v->display_unit, d->n_units)) return "a unit";
+  if (!is_index(v->declared_type, d->n_types)) return "a type";
+  if (!is_index(v->derivative_of, d->n_vars)) return "a derivative";
+  if (v->array < 0) return "an array";
+  if (!is_index(v->alias_of, d->n_vars)) return "an alias";
+  if (v->alias_of < 0) return NULL;
+  const cpl_variable* first = &d->vars[v->alias_of];
+  return first->alias_of == -1 && first != v ? NULL : "an alias";
 }
 
-static void check_unknowns(const cpl_description* d, const cpl_structure* s,
-                           const cpl_unknown* list, int32_t n) {
+static bool fit_unknowns(const cpl_description* d, const cpl_structure* s, const cpl_unknown* list,
+                         int32_t n) {
   for (int32_t i = 0; i < n; i++) {
-    assert(is_index(list[i].var, d->n_vars) && list[i].count >= -1);
+    if (!is_index(list[i].var, d->n_vars) || list[i].count < -1) return false;
     for (int32_t k = 0; k < list[i].count; k++) {
-      int32_t dep = s->deps[list[i].first + k];
-      assert(dep >= 0 && dep < d->n_vars);
-      assert(s->kinds == NULL || s->kinds[list[i].first + k] <= CPL_KIND_DISCRETE);
+      const int32_t dep = s->deps[list[i].first + k];
+      if (dep < 0 || dep >= d->n_vars) return false;
+      if (s->kinds != NULL && s->kinds[list[i].first + k] > CPL_KIND_DISCRETE) return false;
     }
   }
+  return true;
 }
 
-static void check_structure(const cpl_description* d, const cpl_structure* s) {
-  check_unknowns(d, s, s->outputs, s->n_outputs);
-  check_unknowns(d, s, s->derivatives, s->n_derivatives);
-  check_unknowns(d, s, s->initial, s->n_initial);
+static bool fits_structure(const cpl_description* d, const cpl_structure* s) {
+  return fit_unknowns(d, s, s->outputs, s->n_outputs) &&
+         fit_unknowns(d, s, s->derivatives, s->n_derivatives) &&
+         fit_unknowns(d, s, s->initial, s->n_initial);
 }
 
+static bool fit_indices(const int32_t* items, int32_t count, int32_t n) {
+  for (int32_t i = 0; i < count; i++) {
+    if (!is_index(items[i], n)) return false;
+  }
+  return true;
+}
+
+static bool fits_array(const cpl_description* d, const cpl_array* a) {
+  return a->first >= 0 && a->count >= 0 && a->count <= d->n_vars &&
+         a->first <= d->n_vars - a->count;
+}
+
+const char* cpli_description_fault(const cpl_description* d) {
+  if (d->n_vars < 0 || d->n_states < 0 || d->n_indicators < 0 || d->n_constraints < 0)
+    return "a number of variables";
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const char* fault = fault_of_variable(d, &d->vars[i]);
+    if (fault != NULL) return fault;
+  }
+  for (int32_t i = 0; i < d->n_arrays; i++) {
+    if (!fits_array(d, &d->arrays[i])) return "an array";
+  }
+  for (int32_t i = 0; i < d->n_units; i++) {
+    if (!is_index(d->units[i].display_of, d->n_units)) return "a unit";
+  }
+  if (!fit_indices(d->states, d->n_states, d->n_vars) ||
+      !fit_indices(d->derivatives, d->n_states, d->n_vars))
+    return "a state";
+  if (!fit_indices(d->algebraics, d->n_algebraics, d->n_vars) ||
+      !fit_indices(d->residuals, d->n_algebraics, d->n_vars))
+    return "an algebraic variable";
+  if (!fits_structure(d, &d->structure)) return "a dependency";
+  if (d->residual_structure != NULL && !fits_structure(d, d->residual_structure))
+    return "a dependency of a residual";
+  return NULL;
+}
+
+#ifndef NDEBUG
 void cpli_check_description(const cpl_description* d) {
-  assert(d->n_vars >= 0 && d->n_states >= 0 && d->n_indicators >= 0 && d->n_constraints >= 0);
-  for (int32_t i = 0; i < d->n_vars; i++) check_variable(d, &d->vars[i]);
-  for (int32_t i = 0; i < d->n_states; i++)
-    assert(is_index(d->states[i], d->n_vars) && is_index(d->derivatives[i], d->n_vars));
-  for (int32_t i = 0; i < d->n_algebraics; i++)
-    assert(is_index(d->algebraics[i], d->n_vars) && is_index(d->residuals[i], d->n_vars));
-  for (int32_t i = 0; i < d->n_arrays; i++)
-    assert(d->arrays[i].first >= 0 && d->arrays[i].count >= 0 &&
-           d->arrays[i].first + d->arrays[i].count <= d->n_vars);
-  check_structure(d, &d->structure);
-  if (d->residual_structure != NULL) check_structure(d, d->residual_structure);
+  const char* fault = cpli_description_fault(d);
+  assert(fault == NULL);
+  (void)fault;
 }
 #endif
 

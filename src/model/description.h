@@ -16,7 +16,10 @@ const char* cpli_type_text(const cpl_variable* v);
 // description invariants: 1 units, types, derivatives and aliases of variables are indices, or -1;
 // 2 the first variable of an alias is no alias; 3 states, derivatives,
 // algebraic variables and residuals are variables, or -1: hidden; 4 rows of the structure and their
-// dependencies are variables; 5 elements of arrays are variables.
+// dependencies are variables; 5 elements of arrays are variables; 6 display units are those of
+// units.
+/// What violates them: "a unit"; NULL: nothing.
+const char* cpli_description_fault(const cpl_description* d);
 #ifdef NDEBUG
 #define cpli_check_description(d) ((void)0)
 #else
