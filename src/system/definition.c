@@ -208,18 +208,24 @@ static cpl_status check_dots(cpl_system_def* def, const cpli_located_text* name)
   return CPL_OK;
 }
 
-cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item) {
+cpl_status cpli_def_take_model(cpl_system_def* def, cpli_member item) {
   int32_t taken = -1;
   cpl_status st = check_memory(def);
   if (st >= 0) st = check_name(def, "model", &item.name);
   if (st >= 0) st = check_dots(def, &item.name);
-  if (st >= 0) st = check_member(def, &item);
   if (st >= 0) st = grow(def, &def->models, &def->cap_models, def->n_models, sizeof item);
   if (st >= 0)
     st = append_name(def, &def->model_names, item.name.text, (int32_t)def->n_models, &taken);
   if (st >= 0 && taken >= 0) st = stands_twice(def, "model", &item.name, &def->models[taken].name);
   if (st >= 0) def->models[def->n_models++] = item;
   return st;
+}
+
+cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item) {
+  cpl_status st = check_memory(def);
+  if (st >= 0) st = check_name(def, "model", &item.name);
+  if (st >= 0) st = check_member(def, &item);
+  return st < 0 ? st : cpli_def_take_model(def, item);
 }
 
 cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item) {

@@ -259,6 +259,8 @@ cpli_located_text cpli_def_text(cpl_system_def* def, const char* text,
 void* cpli_def_array(cpl_system_def* def, size_t n, size_t size);  // n = 0 gives NULL
 
 cpl_status cpli_def_add_model(cpl_system_def* def, cpli_member item);
+/// One that need not have a path, a source or a definition yet.
+cpl_status cpli_def_take_model(cpl_system_def* def, cpli_member item);
 cpl_status cpli_def_add_parameter(cpl_system_def* def, cpli_parameter item);
 cpl_status cpli_def_add_input(cpl_system_def* def, cpli_input item);
 cpl_status cpli_def_add_connection(cpl_system_def* def, cpli_connection item);
