@@ -109,12 +109,6 @@ bool cpli_choice(cpli_parse* p, const char* name, const char* const* names, size
 
 //------------------------------------ driver ------------------------------------
 
-const char* cpli_interval_name(cpli_interval interval) {
-  static const char* const names[] = {"constant", "fixed",     "calculated", "tunable",
-                                      "changing", "countdown", "triggered"};
-  return names[interval];
-}
-
 // Versions that can be read. In FMI 1.0 and 2.0 the attribute is the same for every patch release.
 static const struct version {
   const char *major, *text;

@@ -9,7 +9,6 @@
 #include "couplet/fmi.h"
 #include "couplet/interface.h"
 #include "fmi/findings.h"
-#include "format/zip.h"
 
 // A list of texts; NULL when it is empty.
 typedef struct cpli_texts {
@@ -137,6 +136,15 @@ typedef struct cpli_fmu_dae {
   int32_t n_residuals;
 } cpli_fmu_dae;
 
+// Operations for which archives and the compiler are needed. Sources that call FMUs reach them by
+// this table only, so that they can be linked without.
+typedef struct cpli_fmu_loader {
+  cpl_status (*unpack)(cpl_fmu* fmu);  // makes fmu->folder; not called for an unpacked folder
+  void (*remove)(cpl_fmu* fmu);        // the files of that folder, when the FMU is destroyed
+  /// Makes `path` from the sources of `kind`.
+  cpl_status (*compile)(const cpl_fmu* fmu, const cpli_fmu_kind* kind, char* path);
+} cpli_fmu_loader;
+
 struct cpl_fmu {
   cpl_source base;  // base.desc == &desc
   cpl_description desc;
@@ -179,14 +187,13 @@ struct cpl_fmu {
   cpli_texts companions;  // smaller XML files, names as in the archive
   cpli_texts files;       // all below sources/ and terminalsAndIcons/, names as in the archive
   bool has_sources;
-  bool is_folder;          // opened from an unpacked folder: nothing to extract or remove
-  cpli_findings findings;  // what the parser noticed and could live with
-  char* folder;            // where the archive was extracted, absolute; NULL: not yet
-  cpli_zip_id archive;     // the file that was read
-  bool can_keep;           // the folder may be kept for the next time (unpacked.h)
-  void* call_log;          // FILE* of the call log; NULL: none
-  bool shares_log;         // it belongs to the caller
-  const char* log_prefix;  // of the names of instances in it
+  bool is_folder;                 // opened from an unpacked folder: nothing to extract or remove
+  cpli_findings findings;         // what the parser noticed and could live with
+  char* folder;                   // where the archive was extracted, absolute; NULL: not yet
+  const cpli_fmu_loader* loader;  // Nullable: of an image
+  void* call_log;                 // FILE* of the call log; NULL: none
+  bool shares_log;                // it belongs to the caller
+  const char* log_prefix;         // of the names of instances in it
   int live_instances;
   bool logging;                    // instances log debug messages (loggingOn)
   struct cpli_library* libraries;  // loaded binaries; library.h
@@ -196,6 +203,13 @@ struct cpl_fmu {
 /// `where` is used in messages
 /// ("model.fmu/modelDescription.xml"), which then give the line.
 cpl_status cpli_fmu_parse(cpl_fmu* fmu, const char* where, const char* text, size_t size);
+
+/// An FMU without a description. size: of a struct that begins with a cpl_fmu. NULL: out of memory.
+/// Owned: the result by the caller, who calls cpli_fmu_destroy().
+cpl_fmu* cpli_fmu_create(cpl_context* ctx, const char* path, size_t size);
+void cpli_fmu_destroy(cpl_source* src);  // Nullable: src
+/// To be called when the description has been read: gives the source its operations.
+cpl_status cpli_fmu_complete(cpl_fmu* fmu);
 
 /// Extract the files that instances need (binaries of this platform, resources, sources when there
 /// is no binary) into a temporary folder that destroying the FMU removes. Does nothing the second
@@ -210,7 +224,7 @@ const char* cpli_fmu_library_suffix(void);
 /// True when binaries/PLATFORM/identifier.so exists in it.
 bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier);
 
-/// fmiN_model.c and fmiN_stepper.c; open.c has the table of those that are there.
+/// fmiN_model.c and fmiN_stepper.c; source.c has the table of those that are there.
 cpl_status cpli_fmi1_make_model(cpl_source* src, const char* name, cpl_model** out);
 cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper** out);
 cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** out);

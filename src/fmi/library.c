@@ -117,10 +117,12 @@ static cpl_status no_binary(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
     return cpli_fail_file(fmu->base.ctx, CPL_ERR_INPUT, fmu->base.path,
                           "binaries/%s/%s.so is missing", fmu->platform, kind->identifier);
   }
+  const bool sources = fmu->has_sources || kind->n_source_files > 0;
   return cpli_fail_file(fmu->base.ctx, CPL_ERR_UNSUPPORTED, fmu->base.path,
-                        "no binary for this platform (%s) and no source code; there are binaries "
+                        "no binary for this platform (%s) and no source code%s; there are binaries "
                         "for: %s",
-                        fmu->platform, there[0] != '\0' ? there : "no platform");
+                        fmu->platform, sources ? " that could be compiled here" : "",
+                        there[0] != '\0' ? there : "no platform");
 }
 
 // The path of a binary, or of the one that will be compiled.
@@ -137,13 +139,14 @@ static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
   snprintf(below, sizeof below, "/binaries/%s", fmu->platform);
   cpl_status st = choose_path(lib, fmu->folder, below);
   if (st < 0 || access(lib->path, F_OK) == 0) return st;
-  if (!fmu->has_sources && kind->n_source_files == 0) return no_binary(fmu, kind);
+  const bool sources = fmu->has_sources || kind->n_source_files > 0;
+  if (!sources || fmu->loader == NULL) return no_binary(fmu, kind);
   if (fmu->is_folder) {
     st = cpli_temp_folder_make(fmu->base.ctx, &lib->made_in);
     if (st >= 0) st = choose_path(lib, lib->made_in, "");
     if (st < 0) return st;
   }
-  return cpli_library_compile(fmu, kind, lib->path);
+  return fmu->loader->compile(fmu, kind, lib->path);
 }
 
 // Destructors of the library run inside dlclose; a crash there comes too late to spoil a run.

@@ -2,24 +2,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Opens an .fmu or a folder with an unpacked one: lists its files, reads modelDescription.xml and
-// the companion files, and gives the source the operations that its kinds and its version of FMI
-// allow. The archive is extracted when the first instance needs its files.
-#include <assert.h>
+// the companion files. The archive is extracted when the first instance needs its files.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "fmi/open.h"
 #include "format/source_loc.h"
 
 #include "fmi/companions.h"
-#include "fmi/fmu.h"
+#include "fmi/library.h"
 #include "fmi/unpacked.h"
 #include "format/file.h"
 #include "format/folder.h"
@@ -27,55 +22,12 @@
 
 enum { LARGEST_DESCRIPTION = 1 << 28, LARGEST_COMPANION = 1 << 24, DEEPEST_SOURCES = 8 };
 
-//------------------------------------ platform ------------------------------------
-
-const char* cpli_fmu_platform(void) {
-#if defined(__APPLE__)
-  return "darwin64";
-#elif defined(__x86_64__)
-  return "linux64";
-#elif defined(__i386__)
-  return "linux32";
-#elif defined(__aarch64__)
-  return "aarch64-linux";
-#else
-  return "unknown";
-#endif
-}
-
-const char* cpli_fmu_platform_tuple(void) {
-#if defined(__APPLE__) && defined(__aarch64__)
-  return "aarch64-darwin";
-#elif defined(__APPLE__)
-  return "x86_64-darwin";
-#elif defined(__x86_64__)
-  return "x86_64-linux";
-#elif defined(__i386__)
-  return "x86-linux";
-#elif defined(__aarch64__)
-  return "aarch64-linux";
-#else
-  return "unknown";
-#endif
-}
-
-const char* cpli_fmu_library_suffix(void) {
-#if defined(__APPLE__)
-  return ".dylib";
-#else
-  return ".so";
-#endif
-}
-
-bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier) {
-  size_t len = strlen(identifier);
-  for (int32_t i = 0; i < fmu->n_binaries; i++) {
-    const char* file = fmu->binaries[i];
-    if (strncmp(file, identifier, len) == 0 && strcmp(file + len, cpli_fmu_library_suffix()) == 0)
-      return true;
-  }
-  return false;
-}
+// An FMU of an archive. Those of folders have it, too, and do not use the further members.
+typedef struct opened {
+  cpl_fmu fmu;
+  cpli_zip_id archive;  // the file that was read
+  bool can_keep;        // the folder may be kept for the next time (unpacked.h)
+} opened;
 
 //------------------------------------ what is inside ------------------------------------
 
@@ -178,7 +130,7 @@ static const char description_name[] = "modelDescription.xml";
 static cpl_status read_archive(cpl_fmu* fmu, cpli_zip* zip, char** xml, size_t* size) {
   contents c = {.fmu = fmu};
   bool ok = true;
-  fmu->archive = *cpli_zip_file_id(zip);
+  ((opened*)fmu)->archive = *cpli_zip_file_id(zip);
   for (size_t i = 0; ok && i < cpli_zip_count(zip); i++) ok = note_file(&c, cpli_zip_name(zip, i));
   cpl_status st = keep_contents(&c, ok);
   if (st >= 0 && !cpli_zip_has(zip, description_name)) {
@@ -269,97 +221,65 @@ static cpl_status read_companions(cpl_fmu* fmu, cpli_zip* zip) {
   return st;
 }
 
-//------------------------------------ open, destroy ------------------------------------
+//------------------------------------ extract ------------------------------------
+
+static bool all_binaries_here(const cpl_fmu* fmu) {
+  return (!fmu->me.present || cpli_fmu_has_binary(fmu, fmu->me.identifier)) &&
+         (!fmu->cs.present || cpli_fmu_has_binary(fmu, fmu->cs.identifier)) &&
+         (!fmu->se.present || cpli_fmu_has_binary(fmu, fmu->se.identifier));
+}
+
+static cpl_status unpack(cpl_fmu* fmu) {
+  cpl_context* ctx = fmu->arena.ctx;
+  opened* o = (opened*)fmu;
+  cpl_status st = cpli_unpacked_take(ctx, &o->archive, &fmu->folder);
+  if (fmu->folder != NULL) o->can_keep = true;
+  if (st < 0 || fmu->folder != NULL) return st;
+
+  // some FMUs read their own description, so it comes along
+  const char* prefixes[4] = {"resources/", description_name};
+  size_t n = 2;
+  char binaries[64];
+  snprintf(binaries, sizeof binaries, "binaries/%s/", fmu->platform);
+  prefixes[n++] = binaries;
+  if (!all_binaries_here(fmu)) prefixes[n++] = "sources/";
+
+  cpli_zip* zip = NULL;
+  char* folder = NULL;
+  st = cpli_zip_open(ctx, fmu->base.path, NULL, &zip);
+  if (st >= 0) st = cpli_temp_folder_make(ctx, &folder);
+  if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
+  if (st >= 0) {
+    // not when the file was replaced after its description had been read
+    o->can_keep = cpli_zip_same_file(&o->archive, cpli_zip_file_id(zip)) &&
+                  cpli_unpacked_prepare(&o->archive, folder);
+  }
+  cpli_zip_close(zip);
+  if (st < 0 && folder != NULL) {
+    cpli_error ignored = {0};  // removing may fail too, and the first reason is reported
+    cpli_error* before = cpli_divert_errors(ctx, &ignored);
+    cpli_temp_folder_remove(ctx, folder);
+    cpli_end_diversion(before);
+    cpli_error_clear(&ignored, ctx);
+    cpli_free(ctx, folder);
+    return st;
+  }
+  fmu->folder = folder;
+  return st;
+}
 
 static void remove_folder(cpl_fmu* fmu) {
   cpl_context* ctx = fmu->arena.ctx;
-  if (fmu->folder == NULL || fmu->is_folder) return;
-  if (fmu->can_keep && cpli_unpacked_keep(&fmu->archive, fmu->folder)) return;
+  const opened* o = (const opened*)fmu;
+  if (o->can_keep && cpli_unpacked_keep(&o->archive, fmu->folder)) return;
   if (cpli_temp_folder_remove(ctx, fmu->folder) < 0)
     cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
 }
 
-static void fmu_destroy(cpl_source* src) {
-  if (src == NULL) return;
-  cpl_fmu* fmu = (cpl_fmu*)src;
-  cpl_context* ctx = fmu->arena.ctx;
-  if (fmu->call_log != NULL && !fmu->shares_log) fclose(fmu->call_log);
-  remove_folder(fmu);
-  assert(fmu->live_instances == 0);  // after the folder is gone: it must not stay for a mistake
-  cpli_free(ctx, fmu->folder);
-  cpli_findings_free(&fmu->findings);
-  cpli_names_free(&fmu->names);
-  cpli_arena_free(&fmu->arena);
-  cpli_free(ctx, fmu);
-}
+static const cpli_fmu_loader loader = {
+    .unpack = unpack, .remove = remove_folder, .compile = cpli_library_compile};
 
-static cpl_status fmu_prepare(cpl_source* src, int* keep) {
-  cpl_fmu* fmu = (cpl_fmu*)src;
-  *keep = fmu->call_log != NULL ? fileno(fmu->call_log) : -1;
-  return cpli_fmu_extract(fmu);
-}
-
-// The adapters of each version; NULL: there is none yet.
-typedef struct adapter {
-  const char* kind;
-  cpl_status (*make_model)(cpl_source* src, const char* name, cpl_model** out);
-  cpl_status (*make_stepper)(cpl_source* src, const char* name, cpl_stepper** out);
-} adapter;
-
-static const adapter adapters[] = {
-    [1] = {"FMI 1.0", cpli_fmi1_make_model, cpli_fmi1_make_stepper},
-    [2] = {"FMI 2.0", cpli_fmi2_make_model, cpli_fmi2_make_stepper},
-    [3] = {"FMI 3.0", cpli_fmi3_make_model, cpli_fmi3_make_stepper},
-};
-
-// Fails with the reason why an FMU that can be described cannot be run.
-static cpl_status refuse(cpl_source* src) {
-  const cpl_fmu* fmu = (const cpl_fmu*)src;
-  if (fmu->cs.tool_coupling) {
-    return cpli_fail_file(
-        src->ctx, CPL_ERR_UNSUPPORTED, src->path,
-        "co-simulation of this FMU needs its tool (CoSimulation_Tool), which must "
-        "be started by a coupling of its own: export it as stand-alone");
-  }
-  return cpli_fail_file(src->ctx, CPL_ERR_UNSUPPORTED, src->path, "FMUs of %s cannot be run yet",
-                        adapters[fmu->version].kind);
-}
-
-static cpl_status refuse_model(cpl_source* src, const char* name, cpl_model** out) {
-  (void)name;
-  *out = NULL;
-  return refuse(src);
-}
-
-static cpl_status refuse_stepper(cpl_source* src, const char* name, cpl_stepper** out) {
-  (void)name;
-  *out = NULL;
-  return refuse(src);
-}
-
-// The capabilities of an FMU determine its operations.
-static const cpl_source_ops* ops_of(cpl_fmu* fmu) {
-  const adapter* a = &adapters[fmu->version];
-  cpl_source_ops* ops = cpli_arena_alloc(&fmu->arena, 1, sizeof *ops);
-  if (ops == NULL) return NULL;
-  *ops = (cpl_source_ops){.size = sizeof(cpl_source_ops),
-                          .kind = a->kind,
-                          .destroy = fmu_destroy,
-                          .prepare = fmu_prepare};
-  if (fmu->me.present) ops->make_model = a->make_model;
-  if (fmu->cs.present && !fmu->cs.tool_coupling) ops->make_stepper = a->make_stepper;
-  if (!fmu->me.present && !fmu->cs.present) ops->make_stepper = cpli_fmi3_make_scheduled;
-  if (ops->make_model == NULL && ops->make_stepper == NULL) {
-    if (!fmu->cs.present) ops->make_model = refuse_model;
-    if (!fmu->me.present) ops->make_stepper = refuse_stepper;
-  }
-  return ops;
-}
-
-const char* cpli_source_steps(const cpl_source* src) {
-  return src->ops->make_stepper == cpli_fmi3_make_scheduled ? "scheduled execution"
-                                                            : "co-simulation";
-}
+//------------------------------------ open ------------------------------------
 
 // `zip` is NULL for an unpacked FMU.
 static cpl_status read_texts(cpl_fmu* fmu, cpli_zip* zip) {
@@ -420,19 +340,15 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* given, cpl_source**
   if (def.path == NULL) return cpl_fail(ctx, CPL_ERR_INPUT, "no FMU is named");
   if (stat(def.path, &info) != 0)
     return cpli_fail_file(ctx, CPL_ERR_INPUT, def.path, "%s", strerror(errno));
-  cpl_fmu* fmu = cpli_alloc(ctx, 1, sizeof *fmu);
+  cpl_fmu* fmu = cpli_fmu_create(ctx, def.path, sizeof(opened));
   if (fmu == NULL) return cpli_nomem(ctx);
-  cpli_arena_init(&fmu->arena, ctx);
-  cpli_findings_init(&fmu->findings, ctx);
+  fmu->loader = &loader;
   fmu->is_folder = S_ISDIR(info.st_mode);
-  fmu->base.ctx = ctx;
-  fmu->base.desc = &fmu->desc;
-  fmu->base.path = cpli_arena_strdup(&fmu->arena, def.path);
   fmu->given = def.starts;
   fmu->n_given = def.n_starts;
   fmu->logging = def.debug_logging;
 
-  st = fmu->base.path == NULL ? cpli_nomem(ctx) : read_description(fmu);
+  st = read_description(fmu);
   fmu->log_prefix =
       cpli_arena_strdup(&fmu->arena, def.calls_prefix != NULL ? def.calls_prefix : "");
   if (fmu->log_prefix == NULL) st = cpli_nomem(ctx);
@@ -444,72 +360,15 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* given, cpl_source**
       st = cpli_fail_file(ctx, CPL_ERR_INPUT, def.call_log, "cannot be written: %s",
                           strerror(errno));
   }
-  if (st >= 0 && (fmu->base.ops = ops_of(fmu)) == NULL) st = cpli_nomem(ctx);
+  if (st >= 0) st = cpli_fmu_complete(fmu);
   if (st < 0) {
-    fmu_destroy(&fmu->base);
+    cpli_fmu_destroy(&fmu->base);
     return st;
   }
   fmu->given = NULL;  // they were the caller's
   fmu->n_given = 0;
   if (fmu->n_binaries == 0 && fmu->version == 3) fmu->platform = cpli_fmu_platform_tuple();
-  fmu->base.once_per_process =
-      fmu->me.can.once_per_process || fmu->cs.can.once_per_process || fmu->se.can.once_per_process;
   log_findings(fmu);
   *out = &fmu->base;
   return CPL_OK;
-}
-
-//------------------------------------ extract ------------------------------------
-
-static bool all_binaries_here(const cpl_fmu* fmu) {
-  return (!fmu->me.present || cpli_fmu_has_binary(fmu, fmu->me.identifier)) &&
-         (!fmu->cs.present || cpli_fmu_has_binary(fmu, fmu->cs.identifier)) &&
-         (!fmu->se.present || cpli_fmu_has_binary(fmu, fmu->se.identifier));
-}
-
-cpl_status cpli_fmu_extract(cpl_fmu* fmu) {
-  cpl_context* ctx = fmu->arena.ctx;
-  if (fmu->folder != NULL) return CPL_OK;
-  if (fmu->is_folder) {
-    char path[PATH_MAX];
-    if (realpath(fmu->base.path, path) == NULL)
-      return cpli_fail_file(ctx, CPL_ERR_IO, fmu->base.path, "%s", strerror(errno));
-    fmu->folder = cpli_strdup(ctx, path);
-    return fmu->folder != NULL ? CPL_OK : cpli_nomem(ctx);
-  }
-
-  cpl_status st = cpli_unpacked_take(ctx, &fmu->archive, &fmu->folder);
-  if (fmu->folder != NULL) fmu->can_keep = true;
-  if (st < 0 || fmu->folder != NULL) return st;
-
-  // some FMUs read their own description, so it comes along
-  const char* prefixes[4] = {"resources/", description_name};
-  size_t n = 2;
-  char binaries[64];
-  snprintf(binaries, sizeof binaries, "binaries/%s/", fmu->platform);
-  prefixes[n++] = binaries;
-  if (!all_binaries_here(fmu)) prefixes[n++] = "sources/";
-
-  cpli_zip* zip = NULL;
-  char* folder = NULL;
-  st = cpli_zip_open(ctx, fmu->base.path, NULL, &zip);
-  if (st >= 0) st = cpli_temp_folder_make(ctx, &folder);
-  if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
-  if (st >= 0) {
-    // not when the file was replaced after its description had been read
-    fmu->can_keep = cpli_zip_same_file(&fmu->archive, cpli_zip_file_id(zip)) &&
-                    cpli_unpacked_prepare(&fmu->archive, folder);
-  }
-  cpli_zip_close(zip);
-  if (st < 0 && folder != NULL) {
-    cpli_error ignored = {0};  // removing may fail too, and the first reason is reported
-    cpli_error* before = cpli_divert_errors(ctx, &ignored);
-    cpli_temp_folder_remove(ctx, folder);
-    cpli_end_diversion(before);
-    cpli_error_clear(&ignored, ctx);
-    cpli_free(ctx, folder);
-    return st;
-  }
-  fmu->folder = folder;
-  return st;
 }

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "fmi/fmu.h"
+#include "fmi/library.h"
 #include "testing.h"
 
 enum { X1, X2, DX1, DX2, K, U, Y };  // references of Reals
@@ -74,7 +74,9 @@ static inline void probe_open(probe_fmu* p, const char* identifier) {
   fmu->platforms = platforms;
   fmu->n_platforms = 1;
   fmu->platform = "linux64";
+  static const cpli_fmu_loader loader = {.compile = cpli_library_compile};
   fmu->folder = p->folder;
+  fmu->loader = &loader;
   fmu->me.present = fmu->cs.present = true;
   fmu->me.identifier = fmu->cs.identifier = identifier;
   fmu->me.can = (cpl_capabilities){
