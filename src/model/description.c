@@ -95,7 +95,7 @@ static const char* fault_of_variable(const cpl_description* d, const cpl_variabl
   if (!is_index(v->unit, d->n_units) || !is_index(v->display_unit, d->n_units)) return "a unit";
   if (!is_index(v->declared_type, d->n_types)) return "a type";
   if (!is_index(v->derivative_of, d->n_vars)) return "a derivative";
-  if (v->array < 0) return "an array";
+  if (v->array < 0 || v->array > d->n_arrays) return "an array";
   if (!is_index(v->alias_of, d->n_vars)) return "an alias";
   if (v->alias_of < 0) return NULL;
   const cpl_variable* first = &d->vars[v->alias_of];
