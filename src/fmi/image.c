@@ -200,3 +200,5 @@ cpl_status cpli_fmu_open_image(cpl_context* ctx, const char* folder, const unsig
   else cpli_fmu_destroy(&fmu->base);
   return st;
 }
+
+const cpli_image_type* cpli_fmu_image_type(void) { return &fmu_image; }

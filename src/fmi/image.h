@@ -18,3 +18,6 @@ cpl_status cpli_fmu_write_image(cpl_context* ctx, const cpl_fmu* fmu, cpli_image
 /// Owned: *out by the caller, as from cpl_fmu_open().
 cpl_status cpli_fmu_open_image(cpl_context* ctx, const char* folder, const unsigned char* bytes,
                                size_t size, cpl_source** out);
+
+/// The table of an FMU, for tests that change bytes (cpli_image_seal).
+const cpli_image_type* cpli_fmu_image_type(void);

@@ -387,3 +387,5 @@ cpl_status cpli_def_read_image(cpl_context* ctx, const unsigned char* bytes, siz
   else cpl_system_def_destroy(def);
   return st;
 }
+
+const cpli_image_type* cpli_def_image_type(void) { return &def_image; }

@@ -19,3 +19,6 @@ cpl_status cpli_def_write_image(cpl_context* ctx, const cpl_system_def* def, cpl
 /// Owned: *out by the caller, who calls cpl_system_def_destroy().
 cpl_status cpli_def_read_image(cpl_context* ctx, const unsigned char* bytes, size_t size,
                                cpl_system_def** out);
+
+/// The table of a definition, for tests that change bytes (cpli_image_seal).
+const cpli_image_type* cpli_def_image_type(void);
