@@ -171,9 +171,9 @@ static void test_bytes_are_those_of_the_format(void** state) {
   fixture f;
   begin(&f, &t);
   CHECK(memcmp(f.image.bytes, "cplimage\1\0\0\0\1\0\0\0", 16) == 0);
-  CHECK(memcmp(f.image.bytes + 56, expected, sizeof expected) == 0);
+  CHECK(memcmp(f.image.bytes + 48, expected, sizeof expected) == 0);
   // the pair, no pointer, and five empty lists: their numbers and that they are NULL
-  CHECK_INT(f.image.size, 56 + sizeof expected + 18 + 1 + 5 + 8 + 1 + 1 + 5 + 1);
+  CHECK_INT(f.image.size, 48 + sizeof expected + 18 + 1 + 5 + 8 + 1 + 1 + 5 + 1);
   end(&f);
 }
 
