@@ -289,6 +289,49 @@ static void test_missing_binary(void** state) {
   source->ops->destroy(source);
 }
 
+// An image of an FMU with another number at `index` is refused.
+static void refused(cpl_context* ctx, const cpl_fmu* fmu, const void* index, int32_t value,
+                    const char* what) {
+  cpli_image image;
+  cpl_source* source = NULL;
+  int32_t before;
+  memcpy(&before, index, sizeof before);
+  memcpy((void*)index, &value, sizeof value);
+  CHECK_OK(ctx, cpli_fmu_write_image(ctx, fmu, &image));
+  memcpy((void*)index, &before, sizeof before);
+  CHECK_INT(cpli_fmu_open_image(ctx, "nowhere", image.bytes, image.size, &source), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), what);
+  CHECK(source == NULL);
+  cpli_free(ctx, image.bytes);
+}
+
+static void test_impossible_indices(void** state) {
+  cpl_context* ctx = *state;
+  size_t size;
+  char* text = read_bytes(test_path("tests/fuzz/corpus/xml/fmi3.xml"), &size);
+  cpl_fmu* fmu = cpli_fmu_create(ctx, "made", sizeof *fmu);
+  fmu->platform = "linux64";
+  CHECK_OK(ctx, cpli_fmu_parse(fmu, "made", text + 1, size - 1));
+  const int32_t n = fmu->desc.n_vars;
+  refused(ctx, fmu, &fmu->version, 4, "the version");
+  refused(ctx, fmu, &fmu->me.max_constraints, -1, "a kind");
+  refused(ctx, fmu, &fmu->slots[0].element, fmu->slots[0].count, "a reference");
+  refused(ctx, fmu, &fmu->slots[0].element, -1, "a reference");
+  refused(ctx, fmu, &fmu->desc.vars[n - 1].ref, (int32_t)fmu->n_slots, "a reference");
+  CHECK(fmu->n_clocks > 0 && fmu->n_clocked > 0 && fmu->n_extras > 0);
+  refused(ctx, fmu, &fmu->clocks[0].var, n, "a clock");
+  refused(ctx, fmu, &fmu->clocks[0].ref, (int32_t)fmu->n_slots, "a clock");
+  refused(ctx, fmu, &fmu->clocked[0].var, -1, "a clock");
+  refused(ctx, fmu, &fmu->clocked[0].clock, fmu->n_clocks, "a clock");
+  refused(ctx, fmu, &fmu->extras[0].var, n, "a clock");
+  refused(ctx, fmu, &fmu->extras[0].previous, -2, "a clock");
+  fmu->dae.present = true;
+  refused(ctx, fmu, &fmu->dae.enable, n, "a residual");
+  refused(ctx, fmu, &fmu->dae.n_residuals, -1, "a residual");
+  cpli_fmu_destroy(&fmu->base);
+  free(text);
+}
+
 static void test_every_failed_allocation(void** state) {
   cpl_context* plain = *state;
   char folder[4096];
@@ -336,6 +379,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(test_built_models),
       cmocka_unit_test(test_every_element),
       cmocka_unit_test(test_missing_binary),
+      cmocka_unit_test(test_impossible_indices),
       cmocka_unit_test(test_every_failed_allocation),
       cmocka_unit_test(test_given_files),
   };

@@ -352,7 +352,31 @@ static const char everything[] =
     "constraints: {p: load.w*engine.tau = at start}\n"
     "record: [speed, \"*\"]\n"
     "experiment: {stop: 7, rtol: 1e-7, solver: radau, projection: every, loops: as-rows}\n"
-    "master: {algorithm: gauss-seidel, step: 0.25, order: 1, threads: 3, steps: {load: 0.125}}\n";
+    "master: {algorithm: gauss-seidel, on-loop: delay, estimate: predictor, legacy: error, step: "
+    "0.25, "
+    "order: 1, threads: 3, steps: {load: 0.125}, bonds: [{effort: load.tau, flow: load.w}]}\n"
+    "interfaces:\n"
+    "  load: {solver: radau, hold: exact, substeps: 4, origin: [1, 0, 2]}\n"
+    "  load.end: {kind: rotational, position: [load.phi], speed: [load.w], force: [load.T], sign: "
+    "-1}\n"
+    "tlm:\n"
+    "  - {from: load.end, to: engine.end, delay: 1e-3, Zf: 5, Zfr: 6, alpha: 0.1, compensate: "
+    "true}\n";
+
+static const char changing[] =
+    "couplet: 1\n"
+    "parameters: {limit: 3}\n"
+    "modes:\n"
+    "  start: up\n"
+    "  up:\n"
+    "    models: {m: {c: m.c}}\n"
+    "    leave:\n"
+    "      - {when: m.x > limit, to: down, set: {n.x: -m.x}, entry: wait}\n"
+    "      - {on: terminate, to: up}\n"
+    "  down:\n"
+    "    models: {n: {c: n.c}}\n"
+    "    leave: [{at: [1, 2*limit], to: up, set: {m.x: n.x}}]\n"
+    "observe: {x: {up: m.x, down: n.x}, y: time}\n";
 
 static void test_all_sections(void** state) {
   cpl_context* ctx = *state;
@@ -360,6 +384,38 @@ static void test_all_sections(void** state) {
   CHECK_OK(ctx, read_as(ctx, "plant.yaml", everything, &def));
   CHECK_OK(ctx, cpl_system_def_isolate(def, true, 2.5));
   check_definition(ctx, def);
+  cpl_system_def_destroy(def);
+  CHECK_OK(ctx, read_as(ctx, "changing.yaml", changing, &def));
+  check_definition(ctx, def);
+  cpl_system_def_destroy(def);
+}
+
+// Members that system files do not set: packages, composite models and modes do.
+static void test_other_members(void** state) {
+  static const cpl_unit bar = {"bar", true, {1, -1, -2}, 1e5, 0.5, true, 7};
+  cpl_context* ctx = *state;
+  cpl_system_def* def = NULL;
+  CHECK_OK(ctx, read_as(ctx, "plant.yaml", everything, &def));
+  def->root = "plant";
+  def->manager_port = 11111;
+  def->cosimulation.automatic = true;
+  def->models[0].shown = "resources/e.fmu";
+  def->models[0].exactly_as = def->models[0].scheduled = def->models[0].prefers_steps = true;
+  def->models[0].command = cpli_def_text(def, "start", def->models[0].name.loc);
+  def->models[0].starts[0].number = "3";
+  def->models[0].starts[1].optional = true;
+  def->parameters[0].unit = &bar;
+  def->inputs[0].meaning = &bar;
+  def->connections[0].warn_of_loss = true;
+  def->events[0].stop = 3;
+  def->events[1].at_start = true;
+  def->lines[0].apart = true;
+  const cpli_transform_step step = {&bar, true, 2, 3};
+  const cpli_transform transform = {&bar, &step, 1};
+  def->outputs[0].transform = def->models[0].starts[0].transform = &transform;
+  cpl_system_def* back = through_image(ctx, def);
+  same_definition(def, back);
+  cpl_system_def_destroy(back);
   cpl_system_def_destroy(def);
 }
 
@@ -484,6 +540,7 @@ int main(void) {
       cmocka_unit_test(test_examples),
       cmocka_unit_test(test_packages_and_composite_models),
       cmocka_unit_test(test_all_sections),
+      cmocka_unit_test(test_other_members),
       cmocka_unit_test(test_further_use),
       cmocka_unit_test(test_items_of_a_program_are_refused),
       cmocka_unit_test(test_systems_in_systems),
