@@ -116,7 +116,8 @@ static size_t smallest_field(const cpli_image_field* f) {
 static size_t smallest_struct(const cpli_image_type* type) {
   size_t bytes = 0;
   for (size_t i = 0; i < type->n_fields; i++) bytes += smallest_field(&type->fields[i]);
-  return bytes;
+  assert(bytes > 0);
+  return bytes > 0 ? bytes : 1;
 }
 
 static uint64_t count_of(const cpli_image_field* f, const char* owner) {
