@@ -9,6 +9,7 @@
 #pragma once
 
 #include "couplet/jacobian.h"
+#include "model/serial.h"
 #include "solver/integrate.h"
 #include "solver/projection.h"
 #include "solver/solver.h"
@@ -68,9 +69,10 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
-  cpli_pace pace;      // of the solver's steps
-  bool refused;        // the model could not be evaluated at some point since then
-  bool stops_at_ends;  // def.stop_at_steps_end as requested: a method may force it
+  cpli_pace pace;          // of the solver's steps
+  bool refused;            // the model could not be evaluated at some point since then
+  bool stops_at_ends;      // def.stop_at_steps_end as requested: a method may force it
+  cpli_serial_room bytes;  // of the last saved state that became bytes
   struct cpli_structures*
       structures;  // structures so far of a model of variable structure. Nullable: none yet
 } cpli_integrate;
@@ -183,6 +185,12 @@ void cpli_multipliers_leave(cpli_integrate* s);
 
 //------------------------------------ curves.c ------------------------------------
 
+/// The curve of an input; NULL: it has none.
+const cpl_curve* cpli_curves_find(const cpli_integrate* s, uint32_t ref);
+/// The Real with that reference, which can be a curve where it can be set; NULL: there is none.
+const cpl_variable* cpli_curves_input(const cpli_integrate* s, uint32_t ref);
+/// Memory for n curves.
+cpl_status cpli_curves_reserve(cpli_integrate* s, size_t n);
 /// The stepper's set_curve.
 cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* curve);
 /// Outputs follow the curves that were set since the last step.
@@ -224,3 +232,7 @@ void cpli_log_event(cpli_integrate* s, cpli_cause why);
 cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_integrate_to_bytes(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes);
+cpl_status cpli_integrate_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot);
