@@ -102,12 +102,39 @@ void cpli_serial_count(cpli_serial* s, size_t* n, size_t size) {
   if (s->st >= 0) *n = (size_t)count;
 }
 
-void cpli_serial_curve(cpli_serial* s, cpl_curve* curve, bool* set_again) {
-  if (!cpli_serial_reads(s)) *set_again = curve->value != NULL || curve->next_break != NULL;
-  cpli_serial_bool(s, set_again);
-  cpli_serial_real(s, &curve->from);
-  cpli_serial_int(s, &curve->order, 0, (int32_t)CPLI_COUNT(curve->coefficient) - 1);
-  cpli_serial_reals(s, curve->coefficient, CPLI_COUNT(curve->coefficient));
+void cpli_serial_curve(cpli_serial* s, cpl_curve* curve) {
+  cpl_curve k = *curve;
+  if (!cpli_serial_reads(s) && (k.value != NULL || k.next_break != NULL)) k.order = CPLI_SET_AGAIN;
+  cpli_serial_int(s, &k.order, CPLI_SET_AGAIN, (int32_t)CPLI_COUNT(k.coefficient) - 1);
+  cpli_serial_real(s, &k.from);
+  cpli_serial_reals(s, k.coefficient, CPLI_COUNT(k.coefficient));
+  if (s->st >= 0 && cpli_serial_reads(s)) *curve = k;
+}
+
+cpl_status cpli_curve_missing(const cpl_component* c, const char* input, double t) {
+  return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, input, t,
+                     "%s was a function of time in the saved state: set it before the state is "
+                     "restored",
+                     input);
+}
+
+void cpli_serial_text(cpli_serial* s, char** text, size_t* size) {
+  cpli_serial_count(s, size, 1);
+  if (s->st < 0) return;
+  if (!cpli_serial_reads(s)) {
+    put(s, *text, *size);
+    return;
+  }
+  *text = cpli_alloc(s->c->ctx, *size + 1, 1);
+  if (*text == NULL) cpli_serial_nomem(s);
+  else cpli_serial_bytes(s, *text, *size);
+}
+
+bool cpli_serial_has(const cpl_component* c, uint8_t type, uint32_t ref) {
+  for (int32_t i = 0; i < c->desc->n_vars; i++) {
+    if (c->desc->vars[i].ref == ref && c->desc->vars[i].type == type) return true;
+  }
+  return false;
 }
 
 bool cpli_serial_can(const cpl_component* c) {

@@ -59,9 +59,17 @@ void cpli_serial_same(cpli_serial* s, size_t n);
 /// The number of items that follow, each of at least `size` bytes: at most as many as bytes are
 /// left.
 void cpli_serial_count(cpli_serial* s, size_t* n, size_t size);
-/// A polynomial. A function of time is not written: `*set_again` says that the curve must be set
-/// again by whoever has set it.
-void cpli_serial_curve(cpli_serial* s, cpl_curve* curve, bool* set_again);
+/// A polynomial. A function of time cannot be written: it is read as a curve of order
+/// CPLI_SET_AGAIN, which whoever set it has to set again.
+void cpli_serial_curve(cpli_serial* s, cpl_curve* curve);
+enum { CPLI_SET_AGAIN = -1 };
+/// Fails because a saved curve was a function of time, and none is set now.
+cpl_status cpli_curve_missing(const cpl_component* c, const char* input, double t);
+/// A text with its length, at most SIZE_MAX / 2. Owned: when it is read, *text by the caller, from
+/// the context of the component.
+void cpli_serial_text(cpli_serial* s, char** text, size_t* size);
+/// Whether a component has a variable of that type and reference.
+bool cpli_serial_has(const cpl_component* c, uint8_t type, uint32_t ref);
 /// The snapshot of a component inside.
 void cpli_serial_part(cpli_serial* s, cpl_component* part, cpl_snapshot* snapshot);
 /// Fails: these bytes do not fit, and why.

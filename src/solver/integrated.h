@@ -136,6 +136,8 @@ cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z);
 /// solver.
 cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
 void cpli_linear_destroy(cpli_integrate* s);
+/// Its next factorisation does not depend on earlier ones.
+void cpli_linear_forget(cpli_integrate* s);
 
 //------------------------------------ dae.c ------------------------------------
 

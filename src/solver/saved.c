@@ -26,9 +26,6 @@ typedef struct saved {
 
 #define NOT_SAVED SIZE_MAX
 
-// Order of a curve that was a function of time where it became bytes.
-enum { SET_AGAIN = -1 };
-
 // Size without curves.
 static size_t saved_size(size_t all, size_t nz) {
   return sizeof(saved) + (all + nz) * sizeof(double) + 2 * nz * sizeof(struct cpli_trail);
@@ -65,6 +62,7 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = make_room(s, snapshot->data);
   if (k == NULL) return cpli_nomem(c->ctx);
   snapshot->data = k;
+  cpli_linear_forget(s);  // continued and restored runs factorise alike
   *k = (saved){.model = k->model,
                .t = s->t,
                .t_start = s->t_start,
@@ -98,33 +96,42 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
 
 //------------------------------------ restore ------------------------------------
 
-// A curve that was a function of time in another process is the one that is set here.
-static cpl_status restore_curves(cpli_integrate* s, const saved* k) {
-  if (k->n_curves == NOT_SAVED) return CPL_OK;
-  cpl_curve* curves = curves_of(k);
-  const uint32_t* refs = refs_of(k);
+static bool any_set_again(const saved* k) {
+  bool any = false;
+  for (size_t i = 0; i < k->n_curves; i++) any = any || curves_of(k)[i].order == CPLI_SET_AGAIN;
+  return any;
+}
+
+// Curves that were functions of time in another process are those that are set here.
+static cpl_status complete_curves(const cpli_integrate* s, const saved* k, cpl_curve* curves) {
   for (size_t i = 0; i < k->n_curves; i++) {
-    if (curves[i].order != SET_AGAIN) continue;
-    const cpl_curve* present = cpli_curves_find(s, refs[i]);
-    if (present == NULL) {
-      const cpl_variable* v = cpli_curves_input(s, refs[i]);
-      const char* name = v != NULL ? v->name : "an input";
-      return cpl_fail_in(s->base.base.ctx, CPL_ERR_INPUT, s->base.base.name, name, k->t,
-                         "%s was a function of time in the saved state; set it before the state "
-                         "is restored",
-                         name);
-    }
+    uint32_t ref = refs_of(k)[i];
+    curves[i] = curves_of(k)[i];
+    if (curves[i].order != CPLI_SET_AGAIN) continue;
+    const cpl_curve* present = cpli_curves_find(s, ref);
+    if (present == NULL)
+      return cpli_curve_missing(&s->base.base, cpli_curves_input(s, ref)->name, k->t);
     curves[i] = *present;
   }
-  cpl_status st = cpli_curves_reserve(s, k->n_curves);
-  if (st < 0) return st;
-  s->n_curves = k->n_curves;
-  s->last_curve = 0;
-  if (k->n_curves > 0) {
-    memcpy(s->curves, curves, k->n_curves * sizeof *curves);
-    memcpy(s->curve_refs, refs, k->n_curves * sizeof *refs);
-  }
   return CPL_OK;
+}
+
+static cpl_status restore_curves(cpli_integrate* s, const saved* k) {
+  if (k->n_curves == NOT_SAVED) return CPL_OK;
+  cpl_curve* completed = NULL;
+  cpl_status st = cpli_curves_reserve(s, k->n_curves);
+  if (st >= 0 && any_set_again(k)) {
+    completed = cpli_alloc(s->base.base.ctx, k->n_curves, sizeof *completed);
+    st = completed != NULL ? complete_curves(s, k, completed) : cpli_nomem(s->base.base.ctx);
+  }
+  if (st >= 0 && k->n_curves > 0) {
+    const cpl_curve* from = completed != NULL ? completed : curves_of(k);
+    memcpy(s->curves, from, k->n_curves * sizeof *from);
+    memcpy(s->curve_refs, refs_of(k), k->n_curves * sizeof *s->curve_refs);
+  }
+  if (st >= 0) s->n_curves = k->n_curves, s->last_curve = 0;
+  cpli_free(s->base.base.ctx, completed);
+  return st;
 }
 
 // The model is restored, and with it the structure.
@@ -164,7 +171,9 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   s->at_end = NO_EVENT;
   st = cpli_model_of(c)->ops->restore(cpli_model_of(c), &k->model);
   if (st >= 0) st = cpli_structures_follow(s);
+  cpli_structures_forget(s);  // events of other structures may be later ones
   if (st >= 0) st = restore_numbers(s, k);
+  cpli_linear_forget(s);
   if (st >= 0) st = cpli_projection_recount(s);
   bool goes_on = s->running && !s->in_event && !s->ended && s->pending == NO_EVENT;
   if (st < 0 || s->def.restart_each_step || !goes_on) return st;
@@ -190,14 +199,10 @@ static void list_trail(cpli_serial* s, struct cpli_trail* k) {
 }
 
 static void list_curve(cpli_serial* s, const cpli_integrate* of, cpl_curve* curve, uint32_t* ref) {
-  cpl_curve copy = *curve;
-  bool set_again = false;
-  cpli_serial_curve(s, &copy, &set_again);
+  cpli_serial_curve(s, curve);
   cpli_serial_bytes(s, ref, sizeof *ref);
-  if (s->st < 0 || !cpli_serial_reads(s)) return;
-  if (cpli_curves_input(of, *ref) == NULL) cpli_serial_refuse(s, "it has other inputs");
-  if (set_again) copy.order = SET_AGAIN;
-  *curve = copy;
+  if (s->st >= 0 && cpli_serial_reads(s) && cpli_curves_input(of, *ref) == NULL)
+    cpli_serial_refuse(s, "it has other inputs");
 }
 
 // Sizes, and the memory for a snapshot that is read. Another structure has other sizes.
