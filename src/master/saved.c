@@ -207,7 +207,7 @@ static void list_part(cpli_serial* s, cpli_master_part* p) {
   cpli_serial_int(s, &end, CPL_STEP_DONE, CPL_STEP_TERMINATE);
   cpli_serial_real(s, &p->result.time);
   cpli_serial_bool(s, &p->result.event_handled);
-  cpli_serial_int(s, &p->result.stop, 0, INT32_MAX);
+  cpli_serial_count32(s, &p->result.stop);
   cpli_serial_bool(s, &p->result.again);
   p->result.end = (cpl_step_end)end;
 }
@@ -216,7 +216,7 @@ static void list_trace(cpli_serial* s, cpli_trace* t) {
   cpli_serial_reals(s, t->t, CPLI_SAMPLES);
   cpli_serial_reals(s, t->margin, CPLI_SAMPLES);
   cpli_serial_int(s, &t->n, 0, CPLI_SAMPLES);
-  cpli_serial_int(s, &t->extra, 0, INT32_MAX);
+  cpli_serial_count32(s, &t->extra);
 }
 
 static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {

@@ -82,6 +82,17 @@ void cpli_serial_int(cpli_serial* s, int32_t* value, int32_t min, int32_t max) {
   if (s->st >= 0) *value = n;
 }
 
+void cpli_serial_count32(cpli_serial* s, int32_t* value) {
+  cpli_serial_int(s, value, 0, INT32_MAX / 2);
+}
+
+void cpli_serial_count64(cpli_serial* s, int64_t* value) {
+  int64_t n = *value;
+  cpli_serial_long(s, &n);
+  if (s->st >= 0 && (n < 0 || n > INT64_MAX / 2)) cpli_serial_refuse(s, "a number is out of range");
+  if (s->st >= 0) *value = n;
+}
+
 void cpli_serial_bool(cpli_serial* s, bool* value) {
   int32_t n = cpli_serial_reads(s) ? 0 : *value;
   cpli_serial_int(s, &n, 0, 1);

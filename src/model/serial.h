@@ -54,6 +54,9 @@ void cpli_serial_bool(cpli_serial* s, bool* value);
 void cpli_serial_long(cpli_serial* s, int64_t* value);
 /// A number between `min` and `max`, e.g. an index.
 void cpli_serial_int(cpli_serial* s, int32_t* value, int32_t min, int32_t max);
+/// A counter: not negative, and with room for further counting.
+void cpli_serial_count32(cpli_serial* s, int32_t* value);
+void cpli_serial_count64(cpli_serial* s, int64_t* value);
 /// A number that is the same in both components, such as that of their parts.
 void cpli_serial_same(cpli_serial* s, size_t n);
 /// The number of items that follow, each of at least `size` bytes: at most as many as bytes are

@@ -250,8 +250,8 @@ static void list_transition(cpli_serial* s, cpli_modes* m, cpli_transition** t) 
 static void list_shrinking(cpli_serial* s, struct cpli_shrinking* k) {
   double* values[] = {&k->last, &k->distance, &k->began, &k->ratio, &k->steadiness, &k->end};
   for (size_t i = 0; i < CPLI_COUNT(values); i++) cpli_serial_real(s, values[i]);
-  cpli_serial_int(s, &k->shrunk, 0, INT32_MAX);
-  cpli_serial_int(s, &k->stuck, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->shrunk);
+  cpli_serial_count32(s, &k->stuck);
 }
 
 static void list_setup(cpli_serial* s, cpl_setup* k) {

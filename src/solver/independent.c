@@ -499,7 +499,7 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_serial_real(s, &k->limit);
   cpli_serial_bool(s, &k->running);
   cpli_serial_bool(s, &k->ended);
-  cpli_serial_int(s, &k->stop, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->stop);
   for (int32_t i = 0; i < b->n && s->st >= 0; i++) {
     cpli_serial_real(s, &k->members[i].at);
     cpli_serial_bool(s, &k->members[i].waits);

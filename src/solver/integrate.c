@@ -14,8 +14,6 @@
 #include "solver/independent.h"
 #include "solver/integrated.h"
 
-enum { MAX_ROUNDS = 1000 };  // per event iteration
-
 //------------------------------------ events ------------------------------------
 
 static cpl_status set_tolerances(cpli_integrate* s) {
@@ -68,11 +66,11 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_event_info info = {.again = true};
   cpl_status st = cpli_set_inputs(s, s->t);
   while (st >= 0 && info.again) {
-    if (s->rounds++ == MAX_ROUNDS) {
+    if (s->rounds++ == CPLI_MAX_ROUNDS) {
       return cpl_fail_in(
           s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, s->t,
           "the event at t=%.12g does not settle: %d updates, and the model asks for another", s->t,
-          MAX_ROUNDS);
+          CPLI_MAX_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
     st = s->m->ops->event_update(s->m, &info);

@@ -16,6 +16,8 @@
 
 typedef enum cpli_cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cpli_cause;
 
+enum { CPLI_MAX_ROUNDS = 1000 };  // per event iteration
+
 typedef struct cpli_integrate {
   cpl_stepper base;
   cpl_model* m;

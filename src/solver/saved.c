@@ -194,8 +194,8 @@ void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {
 static void list_trail(cpli_serial* s, struct cpli_trail* k) {
   double* times[] = {&k->last, &k->distance, &k->begin, &k->end};
   for (size_t i = 0; i < CPLI_COUNT(times); i++) cpli_serial_real(s, times[i]);
-  cpli_serial_int(s, &k->close, 0, INT32_MAX);
-  cpli_serial_int(s, &k->shrunk, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->close);
+  cpli_serial_count32(s, &k->shrunk);
 }
 
 static void list_curve(cpli_serial* s, const cpli_integrate* of, cpl_curve* curve, uint32_t* ref) {
@@ -234,10 +234,10 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   int32_t pending = (int32_t)k->pending;
   for (size_t i = 0; i < CPLI_COUNT(times); i++) cpli_serial_real(s, times[i]);
   for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(s, flags[i]);
-  cpli_serial_int(s, &k->stuck, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->stuck);
   cpli_serial_int(s, &pending, NO_EVENT, INPUT_EVENT);
-  cpli_serial_int(s, &k->stop, 0, INT32_MAX);
-  cpli_serial_int(s, &k->rounds, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->stop);
+  cpli_serial_int(s, &k->rounds, 0, CPLI_MAX_ROUNDS);
   k->pending = (cpli_cause)pending;
   cpli_serial_reals(s, k->x, k->all + k->nz);
   for (size_t i = 0; i < 2 * k->nz; i++) list_trail(s, &trails_of(k)[i]);

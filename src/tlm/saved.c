@@ -170,9 +170,9 @@ static void list_swing(cpli_serial* s, cpli_swing* k) {
   double* values[] = {&k->turned_at, &k->extreme, &k->width,    &k->width_before,
                       &k->seen,      &k->calm,    &k->reference};
   for (size_t i = 0; i < CPLI_COUNT(values); i++) cpli_serial_real(s, values[i]);
-  cpli_serial_int(s, &k->turns, 0, INT32_MAX);
-  cpli_serial_int(s, &k->age, 0, INT32_MAX);
-  cpli_serial_int(s, &k->doublings, 0, INT32_MAX);
+  cpli_serial_count32(s, &k->turns);
+  cpli_serial_count32(s, &k->age);
+  cpli_serial_count32(s, &k->doublings);
 }
 
 static void list_end(cpli_serial* s, cpli_tlm_end* e) {
@@ -181,7 +181,7 @@ static void list_end(cpli_serial* s, cpli_tlm_end* e) {
     cpli_serial_reals(s, e->samples[i].v, CPLI_WIDTH);
   }
   cpli_serial_int(s, &e->n_samples, 0, CPLI_NODES);
-  cpli_serial_int(s, &e->fresh, 0, INT32_MAX / 2);
+  cpli_serial_count32(s, &e->fresh);
   list_segment(s, &e->now);
   double* lists[] = {e->last, e->speed, e->slope, e->growth};
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_serial_reals(s, lists[i], CPLI_WIDTH);
@@ -193,13 +193,13 @@ static void list_end(cpli_serial* s, cpli_tlm_end* e) {
 static void list_part(cpli_serial* s, cpli_tlm_part* p) {
   double* times[] = {&p->t, &p->published, &p->begin, &p->end};
   bool* flags[] = {&p->open, &p->dirty, &p->restarted, &p->ended};
-  cpli_serial_long(s, &p->grid);
+  cpli_serial_count64(s, &p->grid);
   for (size_t i = 0; i < CPLI_COUNT(times); i++) cpli_serial_real(s, times[i]);
   for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(s, flags[i]);
   int32_t nodes = p->substeps >= CPLI_NODES ? p->substeps + 1 : CPLI_NODES;
   cpli_serial_int(s, &p->node, 0, nodes);
-  cpli_serial_long(s, &p->n_pieces);
-  cpli_serial_long(s, &p->n_events);
+  cpli_serial_count64(s, &p->n_pieces);
+  cpli_serial_count64(s, &p->n_events);
 }
 
 static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
