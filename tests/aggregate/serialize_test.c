@@ -58,6 +58,37 @@ static void states_continue_in_another_process(void** state) {
   check_system("constrained.yaml", "ida", 0, false);
 }
 
+// Before an event is handled, comparisons and tables still have their values on this side of it.
+static void a_pending_event_survives(void** state) {
+  (void)state;
+  prepare();
+  built one = build("all.yaml", "-", 0), two = build("all.yaml", "-", 0);
+  begin(&one);
+  for (int n = 0; n < 12; n++) {
+    cpl_snapshot saved = {0}, copy = {0};
+    cpl_step_result r = {0};
+    while (r.end != CPL_STEP_EVENT) CHECK_OK(one.ctx, cpl_stepper_step(one.s, 3.2, 3.2, &r));
+    CHECK_OK(one.ctx, cpl_component_save(one.c, &saved));
+    cpl_binary bytes = state_bytes(one.ctx, one.c, &saved);
+    FILE *restored = open_file("restored", "w"), *continued = open_file("continued", "w");
+    CHECK_OK(one.ctx, cpl_component_restore(one.c, &saved));
+    write_row(&one, restored);
+    CHECK_OK(two.ctx, cpl_component_deserialize(two.c, &bytes, &copy));
+    CHECK_OK(two.ctx, cpl_component_restore(two.c, &copy));
+    write_row(&two, continued);
+    fclose(restored);
+    fclose(continued);
+    check_same("restored", "continued", "a pending event");
+    cpl_component_forget(one.c, &saved);
+    cpl_component_forget(two.c, &copy);
+    free((void*)bytes.data);
+    drop(&two);
+    two = build("all.yaml", "-", 0);
+  }
+  drop(&one);
+  drop(&two);
+}
+
 static void bad_bytes_are_refused(void** state) {
   (void)state;
   prepare();
@@ -91,6 +122,7 @@ static void the_part_that_cannot_is_named(void** state) {
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(states_continue_in_another_process),
+      cmocka_unit_test(a_pending_event_survives),
       cmocka_unit_test(bad_bytes_are_refused),
       cmocka_unit_test(another_system_refuses_them),
       cmocka_unit_test(the_part_that_cannot_is_named),
