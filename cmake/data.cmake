@@ -21,7 +21,7 @@ endif()
 
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
-  src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/shared_desc.c src/solver/*.c)
+  src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/serial.c src/model/shared_desc.c src/solver/*.c)
 list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|data|loaded|process)\\.c$|/numeric/(klu|sparse|sparse_lu)\\.c$|/solver/(arkode|ida|rk87)\\.c$")
 set(FMU_OBJECTS "")
 if(CPL_PLAIN)
@@ -85,7 +85,7 @@ set(FMU_SOURCES
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
-  src/model/cmodel_residuals.c)
+  src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
 foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

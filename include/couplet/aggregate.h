@@ -27,7 +27,9 @@ typedef struct cpl_port {
   int32_t var;   ///< index of the variable in the component's description, or of the signal
 } cpl_port;
 
-/// State that a function keeps between events; copied when the aggregate's state is saved.
+/// State that a function keeps between events; copied when the aggregate's state is saved. It is
+/// part of the bytes that a saved state becomes, so it has no pointers, and a function does not
+/// trust an index in it.
 typedef struct cpl_function_memory {
   void* data;
   size_t size;

@@ -81,7 +81,13 @@ CPL_API cpl_status cpl_component_set_binary(cpl_component* c, const uint32_t* re
 CPL_API cpl_status cpl_component_save(cpl_component* c, cpl_snapshot* snapshot);
 CPL_API cpl_status cpl_component_restore(cpl_component* c, const cpl_snapshot* snapshot);
 CPL_API void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot);  ///< also a zeroed one
-/// Convert a saved state to bytes, borrowed until the next call, and back.
+/// Convert a saved state to bytes and back, also in another process that has built the same
+/// component, whether it is initialised or not. Inputs that are functions of time are not part of
+/// the bytes: cpl_stepper_set_curve() sets them before the state is restored.
+/// Borrowed: *bytes until the next call of this component.
+/// Returns:  CPL_ERR_INPUT when the bytes are not of this component, whose state and *snapshot are
+///           unchanged then; CPL_ERR_UNSUPPORTED when it, or a component in it, which the message
+///           names, does not offer it.
 CPL_API cpl_status cpl_component_serialize(cpl_component* c, const cpl_snapshot* snapshot,
                                            cpl_binary* bytes);
 CPL_API cpl_status cpl_component_deserialize(cpl_component* c, const cpl_binary* bytes,

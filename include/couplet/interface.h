@@ -332,7 +332,9 @@ typedef struct cpl_component_ops {
   cpl_status (*save)(cpl_component* c, cpl_snapshot* snapshot);  // save, restore and forget
   cpl_status (*restore)(cpl_component* c, const cpl_snapshot* snapshot);  // come together
   void (*forget)(cpl_component* c, cpl_snapshot* snapshot);
-  /// Convert a saved state to bytes, borrowed until the next call, and back.
+  /// Convert a saved state to bytes, borrowed until the next call, and back. Bytes are not trusted:
+  /// CPL_ERR_INPUT leaves the component and the snapshot unchanged. The component that reads them
+  /// may be another one, in another process, that was built alike and need not be initialised.
   cpl_status (*serialize)(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
   cpl_status (*deserialize)(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,

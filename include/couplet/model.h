@@ -176,7 +176,8 @@ typedef struct cpl_model_def {
   /// it is not needed. Nullable: differences are used.
   int (*directional)(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
                      double* d_y);
-  /// Releases what initialize put into v->memory. Nullable.
+  /// Releases what initialize put into v->memory. Nullable. With it, states of the model do not
+  /// become bytes, since v->memory may have pointers.
   void (*release)(const cpl_values* v);
 
   /// Ended by an entry without `of`. NULL: detected. An output or derivative that is not named in a

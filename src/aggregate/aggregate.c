@@ -189,6 +189,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, a->x);
   cpli_free(ctx, a->value);
   cpli_free(ctx, a->gathered_integers);
+  cpli_serial_free(ctx, &a->bytes);
   cpli_shared_desc_release(a->shared_desc);
   cpli_arena_free(&a->arena);
   cpli_free(ctx, a);
@@ -306,10 +307,13 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   .size = sizeof(cpl_component_ops), .kind = cpli_aggregate_kind, .destroy = destroy,       \
   .setup = setup, .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, \
   .reset = reset, CPLI_VALUE_OPS, .inspect = cpli_aggregate_inspect
-static const cpl_component_ops component_ops[2] = {
+#define ROLLBACK_OPS \
+  .save = cpli_aggregate_save, .restore = cpli_aggregate_restore, .forget = cpli_aggregate_forget
+static const cpl_component_ops component_ops[3] = {
     {COMPONENT_OPS},
-    {COMPONENT_OPS, .save = cpli_aggregate_save, .restore = cpli_aggregate_restore,
-     .forget = cpli_aggregate_forget},  // when all components can
+    {COMPONENT_OPS, ROLLBACK_OPS},  // when all components can
+    {COMPONENT_OPS, ROLLBACK_OPS, .serialize = cpli_aggregate_to_bytes,
+     .deserialize = cpli_aggregate_from_bytes},  // likewise
 };
 static const cpl_newton_ops newton_ops = {.size = sizeof newton_ops,
                                           .setup = cpli_newton_setup,
@@ -658,10 +662,14 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_nodes(k);
   if (st >= 0) st = allocate(a);
   if (st >= 0) st = cpli_constraints_take(a, k->def);
-  bool saves = true;
-  for (int32_t i = 0; i < a->n_parts; i++) saves = saves && a->parts[i].m->base.ops->save != NULL;
-  a->base.base.ops = &component_ops[saves];
+  bool saves = true, to_bytes = true;
+  for (int32_t i = 0; i < a->n_parts; i++) {
+    saves = saves && a->parts[i].m->base.ops->save != NULL;
+    to_bytes = to_bytes && cpli_serial_can(&a->parts[i].m->base);
+  }
+  a->base.base.ops = &component_ops[saves + (saves && to_bytes)];
   a->base.base.can.save_restore = saves;
+  a->base.base.can.serialize = saves && to_bytes;
   a->base.ops = &a->ops;
   return st < 0 ? st : cpli_variants_begin(a);
 }

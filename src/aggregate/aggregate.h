@@ -18,6 +18,7 @@
 #include "couplet/jacobian.h"
 #include "graph/blocks.h"
 #include "model/router.h"
+#include "model/serial.h"
 #include "model/shared_desc.h"
 
 typedef enum cpli_node_kind { CPLI_NODE_INPUT, CPLI_NODE_OUTPUT, CPLI_NODE_SIGNAL } cpli_node_kind;
@@ -219,10 +220,11 @@ typedef struct cpli_aggregate {
   double* indicators;   // scratch: of one component
   int64_t* gathered_integers;
   cpli_eval_plan_kind phase;
-  int64_t runs, events;  // counters: validity of values cached per run or between events
-  int32_t stop;          // the event that requests a stop, from 1; 0: none
-  bool verified;         // the components' dependencies have been verified
-  bool fresh;            // value[] belongs to the current point
+  int64_t runs, events;    // counters: validity of values cached per run or between events
+  int32_t stop;            // the event that requests a stop, from 1; 0: none
+  bool verified;           // the components' dependencies have been verified
+  bool fresh;              // value[] belongs to the current point
+  cpli_serial_room bytes;  // of the last saved state that became bytes
 } cpli_aggregate;
 
 //------------------------------------ report.c ------------------------------------
@@ -346,6 +348,8 @@ double* cpli_direction_of(cpli_aggregate* a, int32_t node);
 
 cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
 void cpli_newton_destroy(struct cpli_newton* n);
+/// Its next factorisation does not depend on earlier ones. Nullable: n
+void cpli_newton_forget(struct cpli_newton* n);
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
@@ -398,6 +402,10 @@ cpl_status cpli_gradients_entries(cpl_model* m, double* out);
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_aggregate_to_bytes(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes);
+cpl_status cpli_aggregate_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot);
 void cpli_aggregate_forget_kept(cpli_aggregate* a);  // cached data
 
 //------------------------------------ events.c ------------------------------------

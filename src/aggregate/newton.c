@@ -321,6 +321,10 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   cpli_free(w->ctx, w);
 }
 
+void cpli_newton_forget(newton* w) {
+  if (w != NULL && w->factors != NULL) cpli_sparse_forget(w->factors);
+}
+
 //------------------------------------ constraints ------------------------------------
 
 static bool has_shape(const border* k, const cpl_border* b) {

@@ -87,6 +87,7 @@ static saved* make(const cpli_aggregate* a) {
 void cpli_aggregate_forget_kept(cpli_aggregate* a) {
   a->fresh = false;
   a->events++;
+  cpli_newton_forget(a->newton);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) {
     for (size_t l = 0; a->plans[i] != NULL && l < a->plans[i]->n_loops; l++)
       cpli_loop_forget(a->plans[i]->loops[l]);
@@ -166,4 +167,47 @@ void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot) {
   }
   cpli_free(c->ctx, k);
   snapshot->data = NULL;
+}
+
+//------------------------------------ bytes ------------------------------------
+
+static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
+  cpli_aggregate* a = (cpli_aggregate*)c;
+  if (cpli_serial_reads(s)) snapshot->data = make(a);
+  saved* k = snapshot->data;
+  if (k == NULL) {
+    cpli_serial_nomem(s);
+    return;
+  }
+  size_t memory = 0;
+  each_memory(a, add_size, &memory);
+  const size_t sizes[] = {(size_t)a->n_parts, k->n_values, (size_t)k->n_constraints,
+                          (size_t)a->n_outside, memory};
+  int32_t phase = (int32_t)k->phase;
+  for (size_t i = 0; i < CPLI_COUNT(sizes); i++) cpli_serial_same(s, sizes[i]);
+  cpli_serial_real(s, &k->t);
+  cpli_serial_int(s, &phase, CPLI_PLAN_INITIAL, CPLI_PLAN_CONTINUOUS);
+  cpli_serial_bool(s, &k->given);
+  cpli_serial_bool(s, &k->start_known);
+  cpli_serial_reals(s, k->next_times, (size_t)a->n_parts);
+  cpli_serial_reals(s, k->values, k->n_values);
+  cpli_serial_reals(s, k->at_start, (size_t)k->n_constraints);
+  for (int32_t i = 0; i < a->n_outside; i++) {
+    cpli_serial_bool(s, &k->outside[i].last_value);
+    cpli_serial_bool(s, &k->outside[i].firing);
+    cpli_serial_int(s, &k->outside[i].next, 0, a->outside[i].def.n_times);
+  }
+  cpli_serial_bytes(s, k->memory, memory);
+  for (int32_t i = 0; i < a->n_parts; i++) cpli_serial_part(s, &a->parts[i].m->base, &k->parts[i]);
+  k->phase = (cpli_eval_plan_kind)phase;
+}
+
+cpl_status cpli_aggregate_to_bytes(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes) {
+  return cpli_serial_write(c, &((cpli_aggregate*)c)->bytes, list, snapshot, bytes);
+}
+
+cpl_status cpli_aggregate_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot) {
+  return cpli_serial_read(c, bytes, list, snapshot);
 }

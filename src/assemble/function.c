@@ -113,14 +113,18 @@ typedef struct formula {
   double* band;    // of resting ones; 0: armed
   double* beyond;  // how far past zero an indicator was at its last change
   bool never_rests;
-  double settled;  // time of the last settling
-  bool begun;      // they have settled once
-  bool guessed;    // or were evaluated, where nothing has settled yet
   // of a guard: a mode may be entered close to where it is left
   const char *mode, *transition;  // NULL: not a guard
   const char* text;
-  double since, fired;  // beginning of the run; last change of the guard
-  int32_t in_a_row;     // how often it changed while resting, as soon as its mode was entered
+  // what is saved in addition to the arrays: no pointers and no gaps
+  struct {
+    double settled;       // time of the last settling
+    double since, fired;  // beginning of the run; last change of the guard
+    uint32_t begun;       // they have settled once
+    uint32_t guessed;     // or were evaluated, where nothing has settled yet
+    uint32_t in_a_row;    // how often it changed while resting, as soon as its mode was entered
+    uint32_t unused;
+  } now;
 } formula;
 
 enum { CHATTERING = 50 };             // such changes in a row,
@@ -130,9 +134,9 @@ static const double close_by = 1e-3;  // this close to each other, relative to t
 // follow if all of them were false: 0 is no item of an Enumeration.
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
   formula* q = user;
-  if (!q->begun && !q->guessed && q->mode == NULL) {
+  if (!q->now.begun && !q->now.guessed && q->mode == NULL) {
     cpl_status st = cpli_expr_settle(q->expr, NULL, t, sources, q->frozen);
-    q->guessed = st == CPL_OK;
+    q->now.guessed = st == CPL_OK;
   }
   return cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, out);
 }
@@ -187,22 +191,22 @@ static void look_at_clock(formula* q, size_t k, double t, const double* sources)
   double when;
   bool after;
   if (!cpli_expr_turns(q->expr, &q->relations[k], sources, &when, &after)) return;
-  if (q->begun || t != when) q->frozen[k] = (t >= when) == after;
+  if (q->now.begun || t != when) q->frozen[k] = (t >= when) == after;
 }
 
 static void forget(formula* q) {
   for (size_t k = 0; k < q->n_relations; k++) q->scale[k] = q->band[k] = q->beyond[k] = 0;
-  q->begun = q->guessed = false;
-  q->since = NAN;
-  q->fired = -INFINITY;
-  q->in_a_row = 0;
+  q->now.begun = q->now.guessed = 0;
+  q->now.since = NAN;
+  q->now.fired = -INFINITY;
+  q->now.in_a_row = 0;
 }
 
 // The scale of indicators is kept from one stay in a mode to the next.
 static void formula_begin(void* user) {
   formula* q = user;
   for (size_t k = 0; k < q->n_relations; k++) q->band[k] = 0;
-  q->begun = q->guessed = false;
+  q->now.begun = q->now.guessed = 0;
 }
 
 static size_t turn_resting(formula* q) {
@@ -238,23 +242,23 @@ static cpl_status enter(formula* q, double t, const double* sources) {
 // two modes with such transitions to each other alternate endlessly, at the resolution of the
 // guards.
 static cpl_status watch_guard(formula* q, double t, bool from_rest) {
-  double distance = t - q->fired;
-  q->fired = t;
-  q->in_a_row = from_rest && distance < close_by * (t - q->since) ? q->in_a_row + 1 : 0;
-  if (q->in_a_row < CHATTERING) return CPL_OK;
+  double distance = t - q->now.fired;
+  q->now.fired = t;
+  q->now.in_a_row = from_rest && distance < close_by * (t - q->now.since) ? q->now.in_a_row + 1 : 0;
+  if (q->now.in_a_row < CHATTERING) return CPL_OK;
   return cpl_fail(
       q->ctx, CPL_ERR_MODEL,
       "chattering between modes: mode %s is left (%s, %s) as soon as it is entered, %d "
       "times in a row, the last at t=%.12g, %.2g s after the one before; the modes need "
       "a hysteresis, or another mode for the behaviour there",
-      q->mode, q->transition, q->text, q->in_a_row, t, distance);
+      q->mode, q->transition, q->text, q->now.in_a_row, t, distance);
 }
 
 static cpl_status formula_settle(void* user, double t, const double* sources, bool* changed) {
   formula* q = user;
-  if (t < q->settled) forget(q);  // another run
-  if (isnan(q->since)) q->since = t;
-  bool again = q->begun && t == q->settled, entered = q->mode != NULL && !q->begun;
+  if (t < q->now.settled) forget(q);  // another run
+  if (isnan(q->now.since)) q->now.since = t;
+  bool again = q->now.begun && t == q->now.settled, entered = q->mode != NULL && !q->now.begun;
   bool toggled = false, from_rest = true;
   memcpy(q->before, q->frozen, q->n_relations * sizeof *q->frozen);
   cpl_status st = cpli_expr_indicators(q->expr, q->ctx, t, sources, q->frozen, q->z);
@@ -263,7 +267,7 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
     double band = q->band[k];  // a resting one changes at the edge of its band
     if (by_time(q, k)) look_at_clock(q, k, t, sources);
     else if (may_rest(q, k)) rest(q, k, again);
-    if (!q->begun || q->frozen[k] == q->before[k]) continue;
+    if (!q->now.begun || q->frozen[k] == q->before[k]) continue;
     q->beyond[k] = fmax(fabs(q->z[k]) - band, 0);
     toggled = true;
     from_rest = from_rest && band > 0;
@@ -271,8 +275,8 @@ static cpl_status formula_settle(void* user, double t, const double* sources, bo
   if (st == CPL_OK && toggled && q->mode != NULL) st = watch_guard(q, t, from_rest);
   *changed = memcmp(q->before, q->frozen, q->n_relations * sizeof *q->frozen) != 0;
   if (entered && st == CPL_OK) st = enter(q, t, sources);
-  q->settled = t;
-  q->begun = true;
+  q->now.settled = t;
+  q->now.begun = true;
   return st;
 }
 
@@ -302,7 +306,8 @@ static double formula_next_time(void* user, double t, const double* sources) {
 
 static bool make_formula(cpli_functions* f, const cpli_expr* expr, formula* q) {
   size_t n = cpli_expr_relations(expr);
-  *q = (formula){.ctx = f->ctx, .expr = expr, .n_relations = n, .since = NAN, .fired = -INFINITY};
+  *q = (formula){
+      .ctx = f->ctx, .expr = expr, .n_relations = n, .now = {.since = NAN, .fired = -INFINITY}};
   q->frozen = cpli_arena_alloc(&f->arena, 6 * n, sizeof *q->frozen);
   q->relations = cpli_arena_alloc(&f->arena, n, sizeof *q->relations);
   if (q->frozen == NULL || q->relations == NULL) return false;
@@ -333,7 +338,7 @@ static cpl_status find_movers(cpli_functions* f, formula* q, const cpli_ref* ref
   cpli_free(f->ctx, movers);
   out->settle = formula_settle;
   out->begin = formula_begin;
-  out->memory[0] = (cpl_function_memory){q, sizeof *q};
+  out->memory[0] = (cpl_function_memory){&q->now, sizeof q->now};
   out->memory[1] = (cpl_function_memory){q->frozen, 6 * q->n_relations * sizeof *q->frozen};
   for (size_t k = 0; k < q->n_relations; k++) {
     if (by_time(q, k)) out->next_time = formula_next_time;
@@ -572,13 +577,29 @@ typedef struct table_input {
   table_range* range;
   cpli_curve curve;
   cpli_cursor cursor;
-  bool begun;
+  // what is saved: no pointers
+  struct {
+    uint64_t piece, row;  // of the cursor
+    uint64_t begun;
+  } now;
 } table_input;
+
+// The cursor at the saved position, which may be of another process and is not trusted.
+static cpli_cursor* cursor_of(table_input* in) {
+  cpli_cursor_place(&in->cursor, in->now.piece, in->now.row);
+  return &in->cursor;
+}
+
+static void keep_position(table_input* in) {
+  in->now.piece = in->cursor.piece;
+  in->now.row = in->cursor.row;
+}
 
 static void begin_table(table_input* in, double t) {
   table_range* r = in->range;
   in->cursor = cpli_cursor_at(&in->curve, t);
-  in->begun = true;
+  in->now.begun = 1;
+  keep_position(in);
   if (r->warned_of_begin || !(t < r->table->time[0])) return;
   char column[512], first[CPLI_NUMBER_SIZE], start[CPLI_NUMBER_SIZE];
   cpli_format_double(first, r->table->time[0]);
@@ -602,23 +623,25 @@ static cpl_status table_value(void* user, double t, const double* sources, doubl
   table_input* in = user;
   (void)sources;
   warn_of_end(in->range, t);
-  if (!in->begun) begin_table(in, t);
-  *out = cpli_cursor_value(&in->cursor, t);
+  if (in->now.begun == 0) begin_table(in, t);
+  *out = cpli_cursor_value(cursor_of(in), t);
+  keep_position(in);
   return CPL_OK;
 }
 
 static cpl_status table_settle(void* user, double t, const double* sources, bool* changed) {
   table_input* in = user;
   (void)sources;
-  *changed = in->begun && cpli_cursor_pass(&in->cursor, t);
-  if (!in->begun) begin_table(in, t);
+  *changed = in->now.begun != 0 && cpli_cursor_pass(cursor_of(in), t);
+  if (in->now.begun == 0) begin_table(in, t);
+  keep_position(in);
   return CPL_OK;
 }
 
 static cpl_break table_next_break(void* user, double t, double tolerance) {
   table_input* in = user;
-  if (!in->begun) return (cpl_break){(double)INFINITY, 0};
-  return cpli_cursor_next_kink(&in->cursor, t, tolerance);
+  if (in->now.begun == 0) return (cpl_break){(double)INFINITY, 0};
+  return cpli_cursor_next_kink(cursor_of(in), t, tolerance);
 }
 
 cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, size_t column,
@@ -642,6 +665,7 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
   }
   st = keep(f, (kept){.curve = &in->curve});
   if (st < 0) return st;
+  in->cursor.curve = &in->curve;
   double* times = cpli_arena_alloc(&f->arena, in->curve.n_pieces, sizeof *times);
   if (times == NULL) return cpli_nomem(f->ctx);
   for (size_t i = 0; i + 1 < in->curve.n_pieces; i++)
@@ -652,6 +676,6 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
                         .settle = table_settle,
                         .next_break = table_next_break,
                         .user = in,
-                        .memory = {{in, sizeof *in}}};
+                        .memory = {{&in->now, sizeof in->now}}};
   return CPL_OK;
 }

@@ -6,6 +6,7 @@
 // warning.
 #include "fmi/fmi3_instance.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "fmi/fmi3_calls.h"
@@ -128,18 +129,29 @@ static cpl_status exit_init(cpl_component* c) {
 
 //------------------------------------ saved states ------------------------------------
 
-// Adapter state that the FMU lacks: future events, ticks, values that were set last.
+// Adapter state that the FMU lacks: future events, ticks, values that were set last. It becomes
+// bytes, which another process may read: there are neither pointers nor gaps in it.
+typedef struct saved_events {
+  double next, tick_time, time;
+  int32_t rounds;
+  uint8_t pending, terminated, terminate, nominals_changed, states_changed, timed, unused[6];
+} saved_events;
+static_assert(sizeof(saved_events) == 40, "no padding");
+
+typedef struct saved_ticking {
+  double interval, since, next, last;
+  int64_t count, active;
+} saved_ticking;
+
 typedef struct part {
   void* data;
   size_t size;
 } part;
 
-enum { N_PARTS = 6 };
+enum { N_PARTS = 4 };
 
 static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
   const part all[N_PARTS] = {
-      {(void*)&in->events, sizeof in->events},
-      {in->ticking, (size_t)in->n_ticking * sizeof *in->ticking},
       {in->reals, in->room * sizeof *in->reals},
       {in->integers, in->room * sizeof *in->integers},
       {in->known, in->room * sizeof *in->known},
@@ -148,35 +160,98 @@ static void list_parts(const cpli_fmi3* in, part parts[N_PARTS]) {
   memcpy(parts, all, sizeof all);
 }
 
-static size_t own_size(const cpli_fmu_instance* in) {
+static size_t fixed_size(const cpli_fmi3* in) {
   part parts[N_PARTS];
-  size_t size = 0;
-  list_parts((const cpli_fmi3*)in, parts);
+  size_t size = sizeof(saved_events) + (size_t)in->n_ticking * sizeof(saved_ticking);
+  list_parts(in, parts);
   for (int i = 0; i < N_PARTS; i++) size += parts[i].size;
-  return size + cpli_fmi3_texts_size((const cpli_fmi3*)in);
+  return size;
 }
 
-static void own_save(const cpli_fmu_instance* in, void* own) {
-  part parts[N_PARTS];
-  char* to = own;
-  list_parts((const cpli_fmi3*)in, parts);
-  for (int i = 0; i < N_PARTS; to += parts[i++].size) memcpy(to, parts[i].data, parts[i].size);
-  cpli_fmi3_texts_save((const cpli_fmi3*)in, to);
+static size_t own_size(const cpli_fmu_instance* in) {
+  return fixed_size((const cpli_fmi3*)in) + cpli_fmi3_texts_size((const cpli_fmi3*)in);
 }
 
-static cpl_status own_restore(cpli_fmu_instance* in, const void* own, size_t size) {
-  part parts[N_PARTS];
-  const char* from = own;
-  size_t fixed = 0;
-  list_parts((cpli_fmi3*)in, parts);
-  for (int i = 0; i < N_PARTS; i++) fixed += parts[i].size;
-  if (size < fixed)
-    return cpl_fail_in(in->head.component.ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
-                       "these bytes are no saved state");
-  for (int i = 0; i < N_PARTS; from += parts[i++].size) {
-    memcpy(parts[i].data, from, parts[i].size);
+static char* save_events(const cpli_fmi3* in, char* to) {
+  const cpli_fmi3_events* e = &in->events;
+  const saved_events k = {.next = e->next,
+                          .tick_time = e->tick_time,
+                          .time = e->time,
+                          .rounds = e->rounds,
+                          .pending = e->pending,
+                          .terminated = e->terminated,
+                          .terminate = e->terminate,
+                          .nominals_changed = e->nominals_changed,
+                          .states_changed = e->states_changed,
+                          .timed = e->timed};
+  memcpy(to, &k, sizeof k);
+  to += sizeof k;
+  for (int32_t i = 0; i < in->n_ticking; i++, to += sizeof(saved_ticking)) {
+    const cpli_ticking* t = &in->ticking[i];
+    const saved_ticking one = {t->interval, t->since, t->next, t->last, t->count, t->active};
+    memcpy(to, &one, sizeof one);
   }
-  return cpli_fmi3_texts_restore((cpli_fmi3*)in, from, size - fixed);
+  return to;
+}
+
+static const char* restore_events(cpli_fmi3* in, const char* from) {
+  saved_events k;
+  memcpy(&k, from, sizeof k);
+  from += sizeof k;
+  in->events = (cpli_fmi3_events){.next = k.next,
+                                  .tick_time = k.tick_time,
+                                  .time = k.time,
+                                  .rounds = k.rounds,
+                                  .pending = k.pending != 0,
+                                  .terminated = k.terminated != 0,
+                                  .terminate = k.terminate != 0,
+                                  .nominals_changed = k.nominals_changed != 0,
+                                  .states_changed = k.states_changed != 0,
+                                  .timed = k.timed != 0};
+  for (int32_t i = 0; i < in->n_ticking; i++, from += sizeof(saved_ticking)) {
+    cpli_ticking* t = &in->ticking[i];
+    saved_ticking one;
+    memcpy(&one, from, sizeof one);
+    t->interval = one.interval, t->since = one.since, t->next = one.next, t->last = one.last;
+    t->count = one.count, t->active = one.active != 0;
+  }
+  return from;
+}
+
+static void own_save(const cpli_fmu_instance* base, void* own) {
+  const cpli_fmi3* in = (const cpli_fmi3*)base;
+  part parts[N_PARTS];
+  char* to = save_events(in, own);
+  list_parts(in, parts);
+  for (int i = 0; i < N_PARTS; to += parts[i++].size) {
+    if (parts[i].size > 0) memcpy(to, parts[i].data, parts[i].size);
+  }
+  cpli_fmi3_texts_save(in, to);
+}
+
+// Whether flags and gates have values that exist.
+static bool are_sound(const cpli_fmi3* in, const char* own) {
+  const unsigned char* at = (const unsigned char*)own + fixed_size(in);
+  const unsigned char* gates = at - in->room * sizeof *in->gates;
+  const unsigned char* known = gates - in->room * sizeof *in->known;
+  bool sound = true;
+  for (size_t i = 0; i < in->room; i++) sound = sound && known[i] <= 1 && gates[i] <= CPLI_DUE;
+  return sound;
+}
+
+static cpl_status own_restore(cpli_fmu_instance* base, const void* own, size_t size) {
+  cpli_fmi3* in = (cpli_fmi3*)base;
+  part parts[N_PARTS];
+  size_t fixed = fixed_size(in);
+  if (size < fixed || !are_sound(in, own))
+    return cpl_fail_in(base->head.component.ctx, CPL_ERR_INPUT, base->name, NULL, base->time,
+                       "these bytes are no saved state");
+  const char* from = restore_events(in, own);
+  list_parts(in, parts);
+  for (int i = 0; i < N_PARTS; from += parts[i++].size) {
+    if (parts[i].size > 0) memcpy(parts[i].data, from, parts[i].size);
+  }
+  return cpli_fmi3_texts_restore(in, from, size - fixed);
 }
 
 //------------------------------------ making and ending ------------------------------------

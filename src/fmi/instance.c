@@ -148,17 +148,25 @@ static cpl_status deserialize(cpl_component* c, const cpl_binary* bytes, cpl_sna
   cpli_fmu_instance* in = instance_of(c);
   serial_head head = {0};
   if (bytes->size >= sizeof head) memcpy(&head, bytes->data, sizeof head);
-  if (bytes->size < sizeof head || head.own > bytes->size - sizeof head)
+  bool fits = bytes->size >= sizeof head && head.own <= bytes->size - sizeof head &&
+              head.phase >= CPLI_INSTANTIATED && head.phase <= CPLI_TERMINATED;
+  if (!fits)
     return cpl_fail_in(c->ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
                        "these bytes are no saved state");
   size_t before = sizeof head + head.own;
-  saved* s = room_for(c, snapshot, head.own);
-  if (s == NULL) return cpli_nomem(c->ctx);
+  void* state = NULL;  // the former one is kept until this one has been read
+  cpl_status st = in->api->read_state(in, bytes->data + before, bytes->size - before, &state);
+  saved* s = st >= 0 ? room_for(c, snapshot, head.own) : NULL;
+  if (s == NULL) {
+    if (state != NULL && alive(in)) in->api->free_state(in, &state);
+    return st < 0 ? st : cpli_nomem(c->ctx);
+  }
   s->time = head.time;
   s->phase = (cpli_fmu_phase)head.phase;
   if (head.own > 0) memcpy(s->own, bytes->data + sizeof head, head.own);
   if (s->state != NULL) in->api->free_state(in, &s->state);
-  return in->api->read_state(in, bytes->data + before, bytes->size - before, &s->state);
+  s->state = state;
+  return st;
 }
 
 //------------------------------------ making ------------------------------------

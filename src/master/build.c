@@ -255,6 +255,7 @@ static cpl_status allocate_work(cpli_master* m) {
 // A composed stepper has the capabilities that all of its parts have.
 static void set_capabilities(cpli_master* m) {
   cpl_capabilities can = {.save_restore = true,
+                          .serialize = true,
                           .variable_step = true,
                           .zero_step = true,
                           .stops_early = true,
@@ -264,6 +265,8 @@ static void set_capabilities(cpli_master* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpl_capabilities* p = &m->parts[i].s->base.can;
     can.save_restore = can.save_restore && m->parts[i].can_restore;
+    can.serialize =
+        can.serialize && m->parts[i].can_restore && cpli_serial_can(&m->parts[i].s->base);
     can.predicts = can.predicts && m->parts[i].s->ops->max_step != NULL;
     can.once_per_process = can.once_per_process || p->once_per_process;
     can.needs_tool = can.needs_tool || p->needs_tool;

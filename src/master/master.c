@@ -135,6 +135,7 @@ void cpli_master_destroy(cpl_component* c) {
     p->s->base.ops->destroy(&p->s->base);
   }
   for (int32_t i = 0; i < m->n_outs && m->outs != NULL; i++) cpli_free(ctx, m->outs[i].bytes);
+  cpli_serial_free(ctx, &m->bytes);
   cpli_shared_desc_release(m->merged);
   for (int32_t i = 0; m->errors != NULL && i < m->n_parts; i++)
     cpli_error_clear(&m->errors[i], ctx);
@@ -300,6 +301,10 @@ void cpli_master_equip(cpli_master* m) {
     m->component_ops.save = cpli_master_save;
     m->component_ops.restore = cpli_master_restore;
     m->component_ops.forget = cpli_master_forget;
+  }
+  if (m->base.base.can.serialize) {
+    m->component_ops.serialize = cpli_master_to_bytes;
+    m->component_ops.deserialize = cpli_master_from_bytes;
   }
   m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,

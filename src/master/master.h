@@ -11,6 +11,7 @@
 #include "couplet/master.h"
 #include "master/merged.h"
 #include "model/input_curve.h"
+#include "model/serial.h"
 
 enum { CPLI_SAMPLES = 3 };
 
@@ -238,6 +239,7 @@ typedef struct cpli_master {
   int64_t n_events;
   const char** facts[2];
   size_t n_facts[2];
+  cpli_serial_room bytes;  // of the last saved state that became bytes
 } cpli_master;
 
 //------------------------------------ master.c ------------------------------------
@@ -259,6 +261,9 @@ cpl_status cpli_master_inspect(const cpl_component* c, int32_t child, cpl_inspec
 cpl_status cpli_master_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_master_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_master_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
+cpl_status cpli_master_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                  cpl_snapshot* snapshot);
 
 //------------------------------------ plan.c ------------------------------------
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Instances of models in C: calls into the model, initialisation (repeated as long as values are
-// set), events, directional derivatives and saved states. Derivatives, outputs and algebraic
+// set), events and directional derivatives. Derivatives, outputs and algebraic
 // variables are computed when they are read, and cached until time or a value changes.
 #include "model/cmodel_instance.h"
 
@@ -96,7 +96,7 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
   return st;
 }
 
-static void forget_results(cpli_c_instance* in) {
+void cpli_cmodel_forget_results(cpli_c_instance* in) {
   in->dx_known = in->y_known = in->a_known = false;
 }
 
@@ -109,7 +109,7 @@ static void release(cpli_c_instance* in) {
     cpli_cmodel_invoke(in, "release", run_release, &(cpli_c_call){.early = true});
 }
 
-static cpl_status set_text(cpli_c_instance* in, uint32_t i, const char* text) {
+cpl_status cpli_cmodel_set_text(cpli_c_instance* in, uint32_t i, const char* text) {
   char* copy = cpli_strdup(in->base.base.ctx, text != NULL ? text : "");
   if (copy == NULL) return cpli_nomem(in->base.base.ctx);
   cpli_free(in->base.base.ctx, in->text[i]);
@@ -143,10 +143,10 @@ static cpl_status call_handler(cpli_c_instance* in, const char* function,
   cpli_c_call call = {.handler = handler, .actions = a, .early = in->phase == IN_INIT};
   cpl_status st = cpli_cmodel_invoke(in, function, run_handler, &call);
   for (uint32_t i = 0; i < at->ns && st == CPL_OK; i++) {
-    if (in->lent[i] != in->text[i]) st = set_text(in, i, in->lent[i]);
+    if (in->lent[i] != in->text[i]) st = cpli_cmodel_set_text(in, i, in->lent[i]);
   }
   for (uint32_t i = 0; i < at->nw && st == CPL_OK; i++) st = check_whole(in, at->w + i);
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   return st;
 }
 
@@ -164,7 +164,7 @@ cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
   memset(in->crossed, 0, at->nz);
   in->next_time = INFINITY;
   in->initialized = true;
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   if (def->initialize == NULL) return CPL_OK;
   cpl_event_actions a = {.crossed = in->crossed, .next_time = INFINITY};
   cpl_status st = call_handler(in, "initialize", def->initialize, &a);
@@ -239,7 +239,7 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
 }
 
 static void changed(cpli_c_instance* in) {
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   if (in->phase == IN_INIT) release(in);
 }
 
@@ -269,7 +269,7 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
       else in->v[refs[i]] = values[i];
       if (st < 0) return st;
     }
-    forget_results(in);
+    cpli_cmodel_forget_results(in);
     return CPL_OK;
   }
   for (size_t i = 0; i < n; i++) {
@@ -328,7 +328,7 @@ static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
   cpli_c_instance* in = self_of(c);
   cpl_status st = check_string_refs(in, refs, n);
-  for (size_t i = 0; i < n && st >= 0; i++) st = set_text(in, refs[i], values[i]);
+  for (size_t i = 0; i < n && st >= 0; i++) st = cpli_cmodel_set_text(in, refs[i], values[i]);
   changed(in);
   return st;
 }
@@ -343,7 +343,7 @@ static cpl_status reset(cpl_component* c) {
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* var = &d->vars[i];
     if (var->type == CPL_STRING) {
-      cpl_status st = set_text(in, var->ref, var->start_text);
+      cpl_status st = cpli_cmodel_set_text(in, var->ref, var->start_text);
       if (st < 0) return st;
     } else if (var->has_start) {
       in->v[var->ref] = var->start;
@@ -356,7 +356,7 @@ static cpl_status reset(cpl_component* c) {
   in->phase = BEFORE_INIT;
   in->dead = in->algebra.ready = false;
   in->t = 0;
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   return CPL_OK;
 }
 
@@ -414,6 +414,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, in->crossed);
   cpli_cmodel_residual_free(in);
   cpli_free(ctx, in->memory);
+  cpli_serial_free(ctx, &in->bytes);
   cpli_free(ctx, in->name);
   cpli_free(ctx, in);
 }
@@ -423,7 +424,7 @@ static void destroy(cpl_component* c) {
 static cpl_status enter_event(cpl_model* m) {
   cpli_c_instance* in = (cpli_c_instance*)m;
   in->phase = IN_EVENT;
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   return CPL_OK;
 }
 
@@ -457,7 +458,7 @@ static cpl_status event_update(cpl_model* m, cpl_event_info* info) {
   }
 
   // the new reference values
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   st = need_outputs(in);
   if (st == CPL_OK) st = cpli_cmodel_need_algebraics(in);
   if (st == CPL_OK) st = evaluate_indicators(in, in->z);
@@ -479,7 +480,7 @@ static cpl_status enter_continuous(cpl_model* m) {
 
 static cpl_status set_time(cpl_model* m, double t) {
   cpli_c_instance* in = (cpli_c_instance*)m;
-  if (t != in->t) forget_results(in);
+  if (t != in->t) cpli_cmodel_forget_results(in);
   in->t = t;
   return CPL_OK;
 }
@@ -488,7 +489,7 @@ static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_c_instance* in = (cpli_c_instance*)m;
   const cpli_layout* at = &in->cm->at;
   memcpy(in->v + at->x, x, at->nx * sizeof(double));
-  forget_results(in);
+  cpli_cmodel_forget_results(in);
   return CPL_OK;
 }
 
@@ -578,143 +579,22 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
   return CPL_OK;
 }
 
-//------------------------------------ save and restore ------------------------------------
-
-// A saved state: this head, then all numbers, sides, memory, and the Strings one after the other.
-typedef struct saved {
-  size_t size;  // of the whole
-  double t, next_time, recent_time;
-  int32_t phase, initialized;
-} saved;
-
-static_assert(sizeof(saved) % sizeof(double) == 0 && sizeof(bool) == 1,
-              "numbers follow the head, and the bytes of a saved state are the same everywhere");
-
-static size_t text_size(const cpli_c_instance* in) {
-  size_t n = 0;
-  for (uint32_t i = 0; i < in->cm->at.ns; i++) n += strlen(in->text[i]) + 1;
-  return n;
-}
-
-static size_t n_start(const cpli_layout* at) { return (size_t)at->nx + at->nw + at->na; }
-
-static size_t fixed_size(const cpli_c_instance* in) {
-  const cpli_layout* at = &in->cm->at;
-  return sizeof(saved) + (at->n + n_start(at) + at->na) * sizeof(double) +
-         2 * at->nz * sizeof(bool) + in->cm->def->memory_size;
-}
-
-static unsigned char* put(unsigned char* to, const void* from, size_t n) {
-  if (n > 0) memcpy(to, from, n);
-  return to + n;
-}
-
-static const unsigned char* take(const unsigned char* from, void* to, size_t n) {
-  if (n > 0) memcpy(to, from, n);
-  return from + n;
-}
-
-static cpl_status save(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_c_instance* in = self_of(c);
-  const cpli_layout* at = &in->cm->at;
-  size_t size = fixed_size(in) + text_size(in);
-  in->algebra.ready = false;  // continued and restored runs factorise at the same points
-  saved* s = snapshot->data;
-  if (s == NULL || s->size != size) {
-    void* room = cpli_realloc(c->ctx, s, size, 1);
-    if (room == NULL) return cpli_nomem(c->ctx);
-    snapshot->data = s = room;
-  }
-  *s = (saved){.size = size,
-               .t = in->t,
-               .next_time = in->next_time,
-               .recent_time = in->recent_time,
-               .phase = (int32_t)in->phase,
-               .initialized = in->initialized};
-  unsigned char* to = (unsigned char*)(s + 1);
-  to = put(to, in->v, at->n * sizeof(double));
-  to = put(to, in->start, n_start(at) * sizeof(double));
-  to = put(to, in->guess, at->na * sizeof(double));
-  to = put(to, in->positive, at->nz * sizeof(bool));
-  to = put(to, in->recent, at->nz * sizeof(bool));
-  to = put(to, in->memory, in->cm->def->memory_size);
-  for (uint32_t i = 0; i < at->ns; i++) to = put(to, in->text[i], strlen(in->text[i]) + 1);
-  assert(to == (unsigned char*)s + size);
-  return CPL_OK;
-}
-
-static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
-  cpli_c_instance* in = self_of(c);
-  const cpli_layout* at = &in->cm->at;
-  const saved* s = snapshot->data;
-  const unsigned char* from = (const unsigned char*)(s + 1);
-  from = take(from, in->v, at->n * sizeof(double));
-  from = take(from, in->start, n_start(at) * sizeof(double));
-  from = take(from, in->guess, at->na * sizeof(double));
-  from = take(from, in->positive, at->nz * sizeof(bool));
-  from = take(from, in->recent, at->nz * sizeof(bool));
-  from = take(from, in->memory, in->cm->def->memory_size);
-  for (uint32_t i = 0; i < at->ns; i++) {
-    cpl_status st = set_text(in, i, (const char*)from);
-    if (st < 0) return st;
-    from += strlen((const char*)from) + 1;
-  }
-  assert(from == (const unsigned char*)s + s->size);  // a snapshot of this model
-  in->t = s->t;
-  in->next_time = s->next_time;
-  in->recent_time = s->recent_time;
-  in->phase = (cpli_c_phase)s->phase;
-  in->initialized = s->initialized != 0;
-  in->algebra.ready = false;
-  forget_results(in);
-  return CPL_OK;
-}
-
-static void forget(cpl_component* c, cpl_snapshot* snapshot) {
-  cpli_free(c->ctx, snapshot->data);
-  snapshot->data = NULL;
-}
-
-size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
-                             unsigned char* bytes) {
-  (void)m;
-  const saved* s = snapshot->data;
-  if (bytes != NULL) memcpy(bytes, s, s->size);
-  return s->size;
-}
-
-cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
-                                   cpl_snapshot* snapshot) {
-  cpli_c_instance* in = (cpli_c_instance*)m;
-  saved head = {0};
-  size_t fixed = fixed_size(in);
-  if (size >= fixed) memcpy(&head, bytes, sizeof head);
-  uint32_t texts = 0;
-  for (size_t i = fixed; i < size; i++) texts += bytes[i] == '\0';
-  if (size < fixed || head.size != size || texts != in->cm->at.ns ||
-      (size > fixed && bytes[size - 1] != '\0') || head.phase < BEFORE_INIT ||
-      head.phase > IN_CONTINUOUS) {
-    return cpl_fail_in(m->base.ctx, CPL_ERR_INPUT, m->base.name, NULL, NAN,
-                       "these %zu bytes are no saved state of this model", size);
-  }
-  void* room = cpli_realloc(m->base.ctx, snapshot->data, size, 1);
-  if (room == NULL) return cpli_nomem(m->base.ctx);
-  memcpy(room, bytes, size);
-  snapshot->data = room;
-  return CPL_OK;
-}
-
 //------------------------------------ instance ------------------------------------
 
-#define COMMON_OPS                                                                              \
-  .size = sizeof(cpl_component_ops), .kind = "c", .destroy = destroy, .setup = setup,           \
-  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset,     \
-  .get_real = get_real, .set_real = set_real, .get_integer = get_integer,                       \
-  .set_integer = set_integer, .get_string = get_string, .set_string = set_string, .save = save, \
-  .restore = restore, .forget = forget
+#define COMMON_OPS                                                                          \
+  .size = sizeof(cpl_component_ops), .kind = "c", .destroy = destroy, .setup = setup,       \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset, \
+  .get_real = get_real, .set_real = set_real, .get_integer = get_integer,                   \
+  .set_integer = set_integer, .get_string = get_string, .set_string = set_string,           \
+  .save = cpli_cmodel_save, .restore = cpli_cmodel_restore, .forget = cpli_cmodel_forget
 
-static const cpl_component_ops plain_ops = {COMMON_OPS};
-static const cpl_component_ops directional_ops = {COMMON_OPS, .directional = directional};
+#define BYTES_OPS .serialize = cpli_cmodel_to_bytes, .deserialize = cpli_cmodel_from_bytes
+
+static const cpl_component_ops component_ops[2][2] = {
+    // [states can become bytes][has directional derivatives]
+    {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
+    {{COMMON_OPS, BYTES_OPS}, {COMMON_OPS, BYTES_OPS, .directional = directional}},
+};
 
 static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
                                         .enter_event = enter_event,
@@ -730,8 +610,8 @@ static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
 
 static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
-  size_t numbers = (size_t)at->n + n_start(at) + 2 * (size_t)at->na + 2 * (size_t)at->ny + at->nz +
-                   2 * (size_t)at->nx + at->nu;
+  size_t numbers = (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na +
+                   2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu;
   in->v = cpli_alloc(ctx, numbers, sizeof(double));
   in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
@@ -743,7 +623,7 @@ static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
     return false;
   in->recent = in->positive + at->nz;
   in->start = in->v + at->n;
-  in->guess = in->start + n_start(at);
+  in->guess = in->start + cpli_cmodel_n_start(at);
   in->sought = in->guess + at->na;
   in->fresh_y = in->sought + at->na;
   in->z = in->fresh_y + at->ny;
@@ -760,18 +640,19 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   cpli_c_instance* in = cpli_alloc(ctx, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(ctx);
   bool has_directional = cm->def->directional != NULL;
+  bool to_bytes = cm->def->release == NULL;  // otherwise its memory has pointers
   bool wants_steps =
       cm->def->completed_step != NULL || cm->at.na > 0 || (cm->at.nz > 0 && cm->def->event != NULL);
   in->cm = cm;
   in->host.report = take_report;
   in->name = cpli_strdup(ctx, name);
-  in->base = (cpl_model){.base = {.ops = has_directional ? &directional_ops : &plain_ops,
+  in->base = (cpl_model){.base = {.ops = &component_ops[to_bytes][has_directional],
                                   .desc = &cm->desc,
                                   .ctx = ctx,
                                   .name = in->name,
                                   .can = {.directional = has_directional,
                                           .save_restore = true,
-                                          .serialize = true,
+                                          .serialize = to_bytes,
                                           .completed_step = wants_steps}},
                          .ops = &in->ops};
   in->ops = model_ops;

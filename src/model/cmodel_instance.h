@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Internals of an instance of a model in C, shared by several files: cmodel.c runs it,
-// cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables.
+// cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables,
+// cmodel_saved.c its saved states.
 #pragma once
 
 #include "model/cmodel.h"
+#include "model/serial.h"
 #include "numeric/algebra.h"
 
 typedef enum cpli_c_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_c_phase;
@@ -41,7 +43,8 @@ typedef struct cpli_c_instance {
   const char** lent;                     // ns: the Strings as passed to a handler
   unsigned char* memory;
   cpli_algebra algebra;
-  char message[512];  // of the model, in the current call
+  cpli_serial_room bytes;  // of the last saved state that became bytes
+  char message[512];       // of the model, in the current call
 } cpli_c_instance;
 
 // One call of a function of the model: arguments and result.
@@ -63,6 +66,23 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
                               cpli_c_call* c);
 /// During initialisation, updates what initialize computes.
 cpl_status cpli_cmodel_initialize(cpli_c_instance* in);
+
+/// Results are computed again when they are read.
+void cpli_cmodel_forget_results(cpli_c_instance* in);
+/// Sets a String. Nullable: text
+cpl_status cpli_cmodel_set_text(cpli_c_instance* in, uint32_t i, const char* text);
+/// The number of start values.
+static inline size_t cpli_cmodel_n_start(const cpli_layout* at) {
+  return (size_t)at->nx + at->nw + at->na;
+}
+
+/// Saved states, and as bytes.
+cpl_status cpli_cmodel_save(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_cmodel_restore(cpl_component* c, const cpl_snapshot* snapshot);
+void cpli_cmodel_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_cmodel_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
+cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                  cpl_snapshot* snapshot);
 
 /// Update algebraic variables where the model solves for them itself.
 cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in);

@@ -16,6 +16,30 @@ static cpl_status cannot(const cpl_component* c, const char* what) {
                      what, c->ops->kind);
 }
 
+static bool saves(const cpl_component* c) { return cpl_component_capabilities(c).save_restore; }
+static bool has_bytes(const cpl_component* c) { return cpl_component_capabilities(c).serialize; }
+
+// What a composed component does not offer since one of its components cannot: names that one.
+static cpl_status cannot_inside(const cpl_component* c, const char* what,
+                                bool (*can)(const cpl_component* c)) {
+  const cpl_component* cause = c;
+  cpl_inspection here, child;
+  for (bool deeper = true; deeper;) {
+    deeper = false;
+    int32_t n = cpl_component_inspect(cause, -1, &here) >= 0 ? here.n_children : 0;
+    for (int32_t i = 0; i < n && !deeper; i++) {
+      if (cpl_component_inspect(cause, i, &child) < 0 || child.component == NULL) continue;
+      if (can(child.component)) continue;
+      cause = child.component;
+      deeper = true;
+    }
+  }
+  if (cause == c) return cannot(c, what);
+  return cpl_fail_in(c->ctx, CPL_ERR_UNSUPPORTED, c->name, NULL, NAN,
+                     "%s is not offered, since %s (%s) does not offer it", what, cause->name,
+                     cause->ops->kind);
+}
+
 //------------------------------------ sources ------------------------------------
 
 void cpl_source_destroy(cpl_source* source) {
@@ -125,12 +149,13 @@ cpl_status cpl_component_set_binary(cpl_component* c, const uint32_t* refs, size
 }
 
 cpl_status cpl_component_save(cpl_component* c, cpl_snapshot* snapshot) {
-  return CPLI_OFFERS(c->ops, save) ? c->ops->save(c, snapshot) : cannot(c, "saving the state");
+  return CPLI_OFFERS(c->ops, save) ? c->ops->save(c, snapshot)
+                                   : cannot_inside(c, "saving the state", saves);
 }
 
 cpl_status cpl_component_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   return CPLI_OFFERS(c->ops, restore) ? c->ops->restore(c, snapshot)
-                                      : cannot(c, "restoring a state");
+                                      : cannot_inside(c, "restoring a state", saves);
 }
 
 void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot) {
@@ -141,13 +166,13 @@ void cpl_component_forget(cpl_component* c, cpl_snapshot* snapshot) {
 cpl_status cpl_component_serialize(cpl_component* c, const cpl_snapshot* snapshot,
                                    cpl_binary* bytes) {
   return CPLI_OFFERS(c->ops, serialize) ? c->ops->serialize(c, snapshot, bytes)
-                                        : cannot(c, "a state as bytes");
+                                        : cannot_inside(c, "a state as bytes", has_bytes);
 }
 
 cpl_status cpl_component_deserialize(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot) {
   return CPLI_OFFERS(c->ops, deserialize) ? c->ops->deserialize(c, bytes, snapshot)
-                                          : cannot(c, "a state from bytes");
+                                          : cannot_inside(c, "a state from bytes", has_bytes);
 }
 
 cpl_status cpl_component_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,

@@ -110,6 +110,14 @@ typedef struct cpli_cursor {
 /// A cursor after all jumps at or before t.
 cpli_cursor cpli_cursor_at(const cpli_curve* curve, double t);
 
+/// Move a cursor to a saved position; one that the curve does not have becomes one that it has.
+static inline void cpli_cursor_place(cpli_cursor* cursor, uint64_t piece, uint64_t row) {
+  const cpli_curve* c = cursor->curve;
+  cursor->piece = piece < c->n_pieces ? (size_t)piece : c->n_pieces - 1;
+  const cpli_table_segment* at = &c->pieces[cursor->piece];
+  cursor->row = row >= at->first && row <= at->last ? (size_t)row : at->first;
+}
+
 /// The value at t on the current interval: constant before its first and after its last row.
 /// Nothing is allocated; the search continues from the last position.
 double cpli_cursor_value(cpli_cursor* cursor, double t);

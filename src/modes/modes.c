@@ -325,6 +325,7 @@ static void destroy(cpl_component* c) {
         cpli_free(ctx, mode->transitions[i].others[o].text);
     }
   }
+  cpli_serial_free(ctx, &m->bytes);
   cpli_shared_desc_release((cpli_shared_desc*)m->shared_desc);
   cpli_arena_free(&m->arena);
   cpli_free(ctx, m);
@@ -353,10 +354,22 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
   .get_real = get_real, .set_real = set_real, .get_integer = get_integer,                   \
   .set_integer = set_integer, .get_string = get_string, .set_string = set_string,           \
   .inspect = inspect
-static const cpl_component_ops component_ops[2] = {
-    {COMMON_OPS},  // rolls back or not
-    {COMMON_OPS, .save = cpli_modes_save, .restore = cpli_modes_restore,
-     .forget = cpli_modes_forget_saved}};
+#define ROLLBACK_OPS \
+  .save = cpli_modes_save, .restore = cpli_modes_restore, .forget = cpli_modes_forget_saved
+static const cpl_component_ops component_ops[3] = {
+    {COMMON_OPS},  // rolls back: 1, and states become bytes: 2
+    {COMMON_OPS, ROLLBACK_OPS},
+    {COMMON_OPS, ROLLBACK_OPS, .serialize = cpli_modes_to_bytes,
+     .deserialize = cpli_modes_from_bytes}};
+
+// Chooses the operations for saved states by what all modes can do.
+static void offer_saving(cpli_modes* m) {
+  cpl_capabilities* can = &m->base.base.can;
+  can->serialize = can->save_restore;
+  for (int32_t k = 0; k < m->n_modes; k++)
+    can->serialize = can->serialize && cpli_serial_can(m->modes[k].c);
+  m->base.base.ops = &component_ops[can->save_restore + can->serialize];
+}
 
 // The capabilities that all modes have; but a switch stops before the end of a step, and is an
 // update.
@@ -373,11 +386,11 @@ static void make_stepper(cpli_modes* m) {
     predicts = predicts && s->ops->max_step != NULL;
     own_points = own_points || s->ops->value_time != NULL;
   }
-  can.directional = can.serialize = can.completed_step = can.predicts = false;
+  can.directional = can.completed_step = can.predicts = false;
   can.zero_step = can.stops_early = true;
   can.output_derivatives = 0;
   m->base.base.can = can;
-  m->base.base.ops = &component_ops[can.save_restore];
+  offer_saving(m);
   m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,
                                      .ahead = look_ahead ? ahead : NULL,
@@ -503,7 +516,7 @@ cpl_status cpli_modes_create_model(cpl_context* ctx, const cpl_modes_def* def,
   if (st < 0) return st;
   cpli_modes_show_structure(m);
   cpli_modes_make_model(m);
-  m->base.base.ops = &component_ops[m->base.base.can.save_restore];
+  offer_saving(m);
   *out = &m->model;
   return CPL_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "couplet/modes.h"
+#include "model/serial.h"
 #include "model/shared_desc.h"
 
 // A value of a type other than Real.
@@ -89,6 +90,7 @@ typedef struct cpli_mode {
   cpl_status (*make_model)(void* user, cpl_model** out);
   void* user;
   cpli_starts starts;
+  size_t own_starts, own_others;  // of them those of the definition; the rest was set from outside
   cpli_transition* transitions;
   int32_t n_transitions;
   bool used;     // it has been set up, and is reset before it is entered again
@@ -128,6 +130,8 @@ typedef struct cpli_modes_shared {
   cpli_modes_read* at;  // by mode; slot < 0: the mode does not have it
   double value;         // of an input or a parameter, as it was set
   bool given, by_curve;
+  bool set_again;  // of a saved state from bytes: the curve is the one that is set when it is
+                   // restored
   cpl_curve curve;
 } cpli_modes_shared;
 
@@ -161,8 +165,9 @@ typedef struct cpli_modes {
   int32_t* trail;   // modes entered since time last advanced
   int32_t n_trail;
   int64_t switches;
-  double in_switches_s;  // time spent in them
-  double in_mapping_s;   // of which: reading, computing and setting values
+  double in_switches_s;    // time spent in them
+  double in_mapping_s;     // of which: reading, computing and setting values
+  cpli_serial_room bytes;  // of the last saved state that became bytes
 } cpli_modes;
 
 enum { CPLI_TRAIL = 100 };  // max switches at one time
@@ -197,6 +202,8 @@ void cpli_modes_show_structure(cpli_modes* m);
 cpl_status cpli_modes_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_modes_forget_saved(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_modes_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
+cpl_status cpli_modes_from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
 
 //------------------------------------ model.c ------------------------------------
 

@@ -37,6 +37,8 @@ static cpl_status take_starts(cpli_modes* m, cpli_mode* mode, const cpl_mode* de
     }
     st = cpli_starts_add(m->base.base.ctx, &mode->starts, value, s->number);
   }
+  mode->own_starts = mode->starts.n;
+  mode->own_others = mode->starts.n_others;
   return st;
 }
 

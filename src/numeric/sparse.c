@@ -33,7 +33,10 @@ struct cpli_sparse {
   klu_symbolic* symbolic;
   klu_numeric *real, *complex;
 #endif
+  bool anew, anew_complex;  // pivots are not reused
 };
+
+void cpli_sparse_forget(cpli_sparse* s) { s->anew = s->anew_complex = true; }
 
 int32_t cpli_sparse_singular(const cpli_sparse* s) { return s->singular; }
 
@@ -115,7 +118,9 @@ static double by_klu_fill(const cpli_sparse* s) {
 static bool by_klu_factor_real(cpli_sparse* s, double* entries) {
   const cpli_klu* k = s->klu;
   int *first = (int*)s->first, *row = (int*)s->row;
-  if (s->real != NULL && k->klu_refactor(first, row, entries, s->symbolic, s->real, &s->common) &&
+  bool reuses = s->real != NULL && !s->anew;
+  s->anew = false;
+  if (reuses && k->klu_refactor(first, row, entries, s->symbolic, s->real, &s->common) &&
       k->klu_rcond(s->symbolic, s->real, &s->common) && s->common.rcond > worst_condition)
     return true;
   if (s->real != NULL) k->klu_free_numeric(&s->real, &s->common);
@@ -127,8 +132,9 @@ static bool by_klu_factor_real(cpli_sparse* s, double* entries) {
 static bool by_klu_factor_complex(cpli_sparse* s, double* entries) {
   const cpli_klu* k = s->klu;
   int *first = (int*)s->first, *row = (int*)s->row;
-  if (s->complex != NULL &&
-      k->klu_z_refactor(first, row, entries, s->symbolic, s->complex, &s->common) &&
+  bool reuses = s->complex != NULL && !s->anew_complex;
+  s->anew_complex = false;
+  if (reuses && k->klu_z_refactor(first, row, entries, s->symbolic, s->complex, &s->common) &&
       k->klu_z_rcond(s->symbolic, s->complex, &s->common) && s->common.rcond > worst_condition)
     return true;
   if (s->complex != NULL) k->klu_z_free_numeric(&s->complex, &s->common);

@@ -24,6 +24,8 @@ double cpli_sparse_fill(const cpli_sparse* s);
 /// as the matrix stays well conditioned with them.
 /// Returns: false when the matrix is singular.
 bool cpli_sparse_factor(cpli_sparse* s, const double* entries);
+/// The next factorisation chooses its pivots anew, so that it does not depend on earlier ones.
+void cpli_sparse_forget(cpli_sparse* s);
 /// After a failure: the column without a pivot; -1: unknown.
 int32_t cpli_sparse_singular(const cpli_sparse* s);
 void cpli_sparse_solve(cpli_sparse* s, double* b);

@@ -108,6 +108,8 @@ bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real
   return cpli_sparse_factor(s->factors, s->real) && cpli_sparse_factor_complex(s->factors, s->pair);
 }
 
+void cpli_sparse_lu_forget(cpli_sparse_lu* s) { cpli_sparse_forget(s->factors); }
+
 bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n) {
   for (int32_t j = 0; j < s->n; j++) {
     for (int32_t k = s->first[j]; k < s->first[j + 1]; k++) {

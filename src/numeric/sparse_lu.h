@@ -19,6 +19,8 @@ void cpli_sparse_lu_destroy(cpli_sparse_lu* s);  // Nullable: s
 /// Returns: false when one of them is singular.
 bool cpli_sparse_lu_factor(cpli_sparse_lu* s, const double* entries, double real, double re,
                            double im);
+/// The next factorisation chooses its pivots anew.
+void cpli_sparse_lu_forget(cpli_sparse_lu* s);
 /// Factorises real I - J in the first n rows, and J itself in the rows behind them.
 bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n);
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b);

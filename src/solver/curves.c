@@ -17,8 +17,10 @@ static cpl_status before_change(cpli_integrate* s) {
   return st;
 }
 
-static cpl_status make_room(cpli_integrate* s) {
+cpl_status cpli_curves_reserve(cpli_integrate* s, size_t n) {
+  if (n <= s->cap_curves) return CPL_OK;
   size_t cap = s->cap_curves > 0 ? 2 * s->cap_curves : 8;
+  if (cap < n) cap = n;
   cpl_context* ctx = s->base.base.ctx;
   cpl_curve* curves = cpli_realloc(ctx, s->curves, cap, sizeof *curves);
   if (curves != NULL) s->curves = curves;
@@ -39,11 +41,25 @@ static size_t find(const cpli_integrate* s, uint32_t ref) {
   return i;
 }
 
+const cpl_curve* cpli_curves_find(const cpli_integrate* s, uint32_t ref) {
+  size_t i = find(s, ref);
+  return i < s->n_curves ? &s->curves[i] : NULL;
+}
+
+const cpl_variable* cpli_curves_input(const cpli_integrate* s, uint32_t ref) {
+  const cpl_description* d = s->m->base.desc;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    if (v->ref == ref && v->type == CPL_REAL) return v;
+  }
+  return NULL;
+}
+
 cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* curve) {
   cpli_integrate* s = (cpli_integrate*)base;
   cpl_status st = before_change(s);
   size_t i = find(s, ref);
-  if (st == CPL_OK && i == s->cap_curves) st = make_room(s);
+  if (st == CPL_OK && i == s->cap_curves) st = cpli_curves_reserve(s, i + 1);
   if (st != CPL_OK) return st;
   if (i == s->n_curves) s->n_curves++;
   assert(s->n_curves <= s->cap_curves && i < s->n_curves);

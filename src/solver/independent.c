@@ -17,6 +17,7 @@
 
 #include "base/heap.h"
 #include "model/inspect.h"
+#include "model/serial.h"
 #include "solver/cached.h"
 #include "solver/integrate.h"
 
@@ -52,9 +53,10 @@ typedef struct independent {
   double limit;               // t_limit of the last step: at it, inputs may jump
   double examined;            // t_end of the last step: conditions of all were evaluated there
   bool running, ended;
-  bool moved;    // a member has new curves
-  bool again;    // the event continues: a member requests another update
-  int32_t stop;  // the stop number of the member that ended the run
+  bool moved;              // a member has new curves
+  bool again;              // the event continues: a member requests another update
+  int32_t stop;            // the stop number of the member that ended the run
+  cpli_serial_room bytes;  // of the last saved state that became bytes
 } independent;
 
 static independent* self_of(cpl_component* c) { return (independent*)c; }
@@ -403,6 +405,7 @@ static void destroy(cpl_component* c) {
   for (int32_t i = 0; i < b->n; i++) b->members[i].s->base.ops->destroy(&b->members[i].s->base);
   if (b->whole != NULL) b->whole->base.ops->destroy(&b->whole->base);
   if (b->cached.ctx != NULL) cpli_cached_free(&b->cached);
+  cpli_serial_free(ctx, &b->bytes);
   cpli_shared_desc_release(b->desc);
   cpli_free(ctx, b->routes);
   cpli_free(ctx, b->members);
@@ -418,7 +421,7 @@ typedef struct saved {
   double t, limit;
   bool running, ended;
   int32_t stop;
-  struct {
+  struct saved_member {
     cpl_snapshot snapshot;
     double at;
     bool waits, moved;
@@ -480,6 +483,39 @@ static void forget(cpl_component* c, cpl_snapshot* snapshot) {
   snapshot->data = NULL;
 }
 
+static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
+  independent* b = self_of(c);
+  if (cpli_serial_reads(s))
+    snapshot->data =
+        cpli_alloc(c->ctx, 1, sizeof(saved) + (size_t)b->n * sizeof(struct saved_member));
+  saved* k = snapshot->data;
+  if (k == NULL) {
+    cpli_serial_nomem(s);
+    return;
+  }
+  k->owner = b;
+  cpli_serial_same(s, (size_t)b->n);
+  cpli_serial_real(s, &k->t);
+  cpli_serial_real(s, &k->limit);
+  cpli_serial_bool(s, &k->running);
+  cpli_serial_bool(s, &k->ended);
+  cpli_serial_count32(s, &k->stop);
+  for (int32_t i = 0; i < b->n && s->st >= 0; i++) {
+    cpli_serial_real(s, &k->members[i].at);
+    cpli_serial_bool(s, &k->members[i].waits);
+    cpli_serial_bool(s, &k->members[i].moved);
+    cpli_serial_part(s, &b->members[i].s->base, &k->members[i].snapshot);
+  }
+}
+
+static cpl_status to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes) {
+  return cpli_serial_write(c, &self_of(c)->bytes, list, snapshot, bytes);
+}
+
+static cpl_status from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot) {
+  return cpli_serial_read(c, bytes, list, snapshot);
+}
+
 //------------------------------------ create ------------------------------------
 
 // The counters of all members together.
@@ -498,6 +534,7 @@ static const char kinds[2][12] = {"independent", "integrate"};  // [is a split m
 static void find_capabilities(independent* b) {
   cpl_capabilities can = {.variable_step = true,
                           .save_restore = b->n_coarse == 0,
+                          .serialize = b->n_coarse == 0,
                           .zero_step = true,
                           .stops_early = true,
                           .get_after_set = true,
@@ -509,10 +546,12 @@ static void find_capabilities(independent* b) {
     const cpl_capabilities* one = &s->base.can;
     cpli_capabilities_of_both(&can, one);
     can.save_restore = can.save_restore && s->base.ops->save != NULL;
+    can.serialize = can.serialize && cpli_serial_can(&s->base);
     can.zero_step = can.zero_step && one->zero_step;
     curves = curves && s->ops->set_curve != NULL;
     kinks = kinks && s->ops->next_break != NULL;
   }
+  can.serialize = can.serialize && can.save_restore;
   b->base.base.can = can;
   b->component_ops = (cpl_component_ops){.size = sizeof(cpl_component_ops),
                                          .kind = kinds[b->whole != NULL],
@@ -526,7 +565,9 @@ static void find_capabilities(independent* b) {
                                          .inspect = inspect,
                                          .save = can.save_restore ? save : NULL,
                                          .restore = can.save_restore ? restore : NULL,
-                                         .forget = can.save_restore ? forget : NULL};
+                                         .forget = can.save_restore ? forget : NULL,
+                                         .serialize = can.serialize ? to_bytes : NULL,
+                                         .deserialize = can.serialize ? from_bytes : NULL};
   b->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,
                                      .set_curve = curves ? set_curve : NULL,

@@ -14,8 +14,6 @@
 #include "solver/independent.h"
 #include "solver/integrated.h"
 
-enum { MAX_ROUNDS = 1000 };  // per event iteration
-
 //------------------------------------ events ------------------------------------
 
 static cpl_status set_tolerances(cpli_integrate* s) {
@@ -68,11 +66,11 @@ static cpl_status event_iteration(cpli_integrate* s, bool once) {
   cpl_event_info info = {.again = true};
   cpl_status st = cpli_set_inputs(s, s->t);
   while (st >= 0 && info.again) {
-    if (s->rounds++ == MAX_ROUNDS) {
+    if (s->rounds++ == CPLI_MAX_ROUNDS) {
       return cpl_fail_in(
           s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, s->t,
           "the event at t=%.12g does not settle: %d updates, and the model asks for another", s->t,
-          MAX_ROUNDS);
+          CPLI_MAX_ROUNDS);
     }
     info = (cpl_event_info){.next_time = INFINITY};
     st = s->m->ops->event_update(s->m, &info);
@@ -453,6 +451,7 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, s->curves);
   cpli_free(ctx, s->curve_refs);
   cpli_free(ctx, s->curve_values);
+  cpli_serial_free(ctx, &s->bytes);
   cpli_free(ctx, s);
 }
 
@@ -473,10 +472,14 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 
-static const cpl_component_ops component_ops[2][2] = {
-    // [rolls back][has directional derivatives]
+#define BYTES_OPS \
+  ROLLBACK_OPS, .serialize = cpli_integrate_to_bytes, .deserialize = cpli_integrate_from_bytes
+
+static const cpl_component_ops component_ops[3][2] = {
+    // [rolls back: 1, and states become bytes: 2][has directional derivatives]
     {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
     {{COMMON_OPS, ROLLBACK_OPS}, {COMMON_OPS, ROLLBACK_OPS, .directional = directional}},
+    {{COMMON_OPS, BYTES_OPS}, {COMMON_OPS, BYTES_OPS, .directional = directional}},
 };
 static const cpl_stepper_ops stepper_ops = {.size = sizeof(cpl_stepper_ops),
                                             .step = step,
@@ -585,18 +588,20 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   const cpl_capabilities* can = &model->base.can;
   bool saves = def->restart_each_step || def->saves_states;
   bool rolls_back = saves && model->base.ops->save != NULL;
+  int rolls = rolls_back + (rolls_back && cpli_serial_can(&model->base));
   bool has_directional = model->base.ops->directional != NULL;
   *s = (cpli_integrate){.m = model,
                         .def = *def,
                         .stops_at_ends = def->stop_at_steps_end,
                         .stats.groups = 1,
                         .next_time = INFINITY};
-  s->base = (cpl_stepper){.base = {.ops = &component_ops[rolls_back][has_directional],
+  s->base = (cpl_stepper){.base = {.ops = &component_ops[rolls][has_directional],
                                    .desc = model->base.desc,
                                    .ctx = ctx,
                                    .name = model->base.name,
                                    .can = {.directional = has_directional,
                                            .save_restore = rolls_back,
+                                           .serialize = rolls == 2,
                                            .once_per_process = can->once_per_process,
                                            .needs_tool = can->needs_tool,
                                            .variable_step = true,
@@ -610,7 +615,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
   cpl_status st = check(ctx, model->base.name, def);
   if (st >= 0) st = cpli_dae_use(s);
   if (s->na > 0) {  // algebraic variables follow inputs only at the next update
-    s->base.base.ops = &component_ops[rolls_back][false];
+    s->base.base.ops = &component_ops[rolls][false];
     s->base.base.can.get_after_set = s->base.base.can.directional = false;
   }
   if (st >= 0) st = cpli_integrate_fit(s);

@@ -9,11 +9,14 @@
 #pragma once
 
 #include "couplet/jacobian.h"
+#include "model/serial.h"
 #include "solver/integrate.h"
 #include "solver/projection.h"
 #include "solver/solver.h"
 
 typedef enum cpli_cause { NO_EVENT, STATE_EVENT, TIME_EVENT, STEP_EVENT, INPUT_EVENT } cpli_cause;
+
+enum { CPLI_MAX_ROUNDS = 1000 };  // per event iteration
 
 typedef struct cpli_integrate {
   cpl_stepper base;
@@ -68,9 +71,10 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
-  cpli_pace pace;      // of the solver's steps
-  bool refused;        // the model could not be evaluated at some point since then
-  bool stops_at_ends;  // def.stop_at_steps_end as requested: a method may force it
+  cpli_pace pace;          // of the solver's steps
+  bool refused;            // the model could not be evaluated at some point since then
+  bool stops_at_ends;      // def.stop_at_steps_end as requested: a method may force it
+  cpli_serial_room bytes;  // of the last saved state that became bytes
   struct cpli_structures*
       structures;  // structures so far of a model of variable structure. Nullable: none yet
 } cpli_integrate;
@@ -134,6 +138,8 @@ cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z);
 /// solver.
 cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
 void cpli_linear_destroy(cpli_integrate* s);
+/// Its next factorisation does not depend on earlier ones.
+void cpli_linear_forget(cpli_integrate* s);
 
 //------------------------------------ dae.c ------------------------------------
 
@@ -183,6 +189,12 @@ void cpli_multipliers_leave(cpli_integrate* s);
 
 //------------------------------------ curves.c ------------------------------------
 
+/// The curve of an input; NULL: it has none.
+const cpl_curve* cpli_curves_find(const cpli_integrate* s, uint32_t ref);
+/// The Real with that reference, which can be a curve where it can be set; NULL: there is none.
+const cpl_variable* cpli_curves_input(const cpli_integrate* s, uint32_t ref);
+/// Memory for n curves.
+cpl_status cpli_curves_reserve(cpli_integrate* s, size_t n);
 /// The stepper's set_curve.
 cpl_status cpli_curves_set(cpl_stepper* base, uint32_t ref, const cpl_curve* curve);
 /// Outputs follow the curves that were set since the last step.
@@ -224,3 +236,7 @@ void cpli_log_event(cpli_integrate* s, cpli_cause why);
 cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_integrate_to_bytes(cpl_component* c, const cpl_snapshot* snapshot,
+                                   cpl_binary* bytes);
+cpl_status cpli_integrate_from_bytes(cpl_component* c, const cpl_binary* bytes,
+                                     cpl_snapshot* snapshot);

@@ -39,6 +39,8 @@ static void solve_for(const cpli_integrate* s, const double* r, double* dx) {
 
 static void destroy(backend* of) { cpli_factors_destroy(of); }
 
+void cpli_linear_forget(cpli_integrate* s) { (void)s; }
+
 #else
 
 static cpl_status make(cpl_context* ctx, const cpli_pattern* p, backend** out) {
@@ -57,6 +59,10 @@ static void solve_for(const cpli_integrate* s, const double* r, double* dx) {
 }
 
 static void destroy(backend* of) { cpli_sparse_lu_destroy(of); }
+
+void cpli_linear_forget(cpli_integrate* s) {
+  if (s->linear != NULL) cpli_sparse_lu_forget(s->linear->of);
+}
 
 #endif
 

@@ -182,12 +182,16 @@ static cpl_status choose_sparse(radau* s) {
   return cpli_sparse_lu_make(s->base.ctx, p, &s->sparse);
 }
 static void drop_sparse(radau* s) { cpli_sparse_lu_destroy(s->sparse); }
+static void forget_pivots(radau* s) {
+  if (s->sparse != NULL) cpli_sparse_lu_forget(s->sparse);
+}
 #else
 static bool factorise_sparse(radau* s, double h) { return factorise_dense(s, h); }
 static void solve_real(radau* s, double* b) { solve_real_dense(s, b); }
 static void solve_pair(radau* s, double* re, double* im) { solve_pair_dense(s, re, im); }
 static cpl_status choose_sparse(radau* s) { return (void)s, CPL_OK; }
 static void drop_sparse(radau* s) { (void)s; }
+static void forget_pivots(radau* s) { (void)s; }
 #endif
 
 static bool factorise(radau* s, double h) {
@@ -446,6 +450,7 @@ static cpl_status start(cpli_solver* base, double t, const double* x, const doub
   s->first = true;
   s->h = s->accepted_h = s->h_factored = 0;
   s->contraction = 1;
+  forget_pivots(s);
   base->stats->restarts++;
   return CPL_OK;
 }

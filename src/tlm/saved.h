@@ -14,3 +14,5 @@ bool cpli_tlm_saves(const cpli_tlm* m);
 cpl_status cpli_tlm_save(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_tlm_forget(cpl_component* c, cpl_snapshot* snapshot);
+cpl_status cpli_tlm_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
+cpl_status cpli_tlm_from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);

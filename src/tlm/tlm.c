@@ -30,6 +30,7 @@ static void destroy(cpl_component* c) {
     cpli_wave_free(&m->ends[i].filtered);
   }
   if (m->whole != NULL) m->whole->base.ops->destroy(&m->whole->base);
+  cpli_serial_free(ctx, &m->bytes);
   cpli_shared_desc_release(m->merged);
   cpli_tlm_unshare(m);
   cpli_arena_free(&m->arena);
@@ -168,10 +169,13 @@ static const char own_kind[] = "tlm";
   .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset, \
   CPLI_VALUE_OPS, .inspect = inspect
 
-static const cpl_component_ops component_ops[2] = {
-    // [rolls back]
+#define ROLLBACK_OPS .save = cpli_tlm_save, .restore = cpli_tlm_restore, .forget = cpli_tlm_forget
+
+static const cpl_component_ops component_ops[3] = {
+    // [rolls back: 1, and states become bytes: 2]
     {COMMON_OPS},
-    {COMMON_OPS, .save = cpli_tlm_save, .restore = cpli_tlm_restore, .forget = cpli_tlm_forget}};
+    {COMMON_OPS, ROLLBACK_OPS},
+    {COMMON_OPS, ROLLBACK_OPS, .serialize = cpli_tlm_to_bytes, .deserialize = cpli_tlm_from_bytes}};
 static const cpl_stepper_ops stepper_ops = {
     .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
 
@@ -202,12 +206,13 @@ static void destroy_parts(const cpl_tlm_def* def, const cpli_tlm_layout* layout)
 // The capabilities that all parts have.
 static void take_capabilities(cpli_tlm* m) {
   cpl_capabilities* can = &m->base.base.can;
-  can->save_restore = cpli_tlm_saves(m);
+  can->save_restore = can->serialize = cpli_tlm_saves(m);
   can->input_derivatives = 3;
   for (int32_t i = 0; i < m->n_parts; i++) {
     int32_t one = m->parts[i].s->base.can.input_derivatives;
     if (m->parts[i].s->ops->set_curve == NULL) one = 0;
     if (one < can->input_derivatives) can->input_derivatives = one;
+    can->serialize = can->serialize && cpli_serial_can(&m->parts[i].s->base);
   }
 }
 
@@ -248,7 +253,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
     return st;
   }
   take_capabilities(m);
-  m->base.base.ops = &component_ops[m->base.base.can.save_restore];
+  m->base.base.ops = &component_ops[m->base.base.can.save_restore + m->base.base.can.serialize];
   *out = &m->base;
   return st;
 }

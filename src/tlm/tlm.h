@@ -37,6 +37,8 @@ cpl_status cpli_wave_init(cpli_wave* w, cpl_context* ctx);
 cpl_status cpli_wave_init_shared(cpli_wave* w, cpl_context* ctx, size_t min_cap);
 void cpli_wave_free(cpli_wave* w);
 cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s);
+/// Room for n segments.
+cpl_status cpli_wave_reserve(cpli_wave* w, size_t n);
 void cpli_wave_clear(cpli_wave* w);
 /// The last segment; there is one.
 const cpli_segment* cpli_wave_last(const cpli_wave* w);
@@ -155,6 +157,7 @@ typedef struct cpli_tlm {
   bool running;
   struct cpli_thread_pool* threads;
   struct cpli_pool* pool;
+  cpli_serial_room bytes;  // of the last saved state that became bytes
 } cpli_tlm;
 
 /// NULL: another kind of stepper.

@@ -107,6 +107,12 @@ static cpl_status make_room(cpli_wave* w) {
   return CPL_OK;
 }
 
+cpl_status cpli_wave_reserve(cpli_wave* w, size_t n) {
+  cpl_status st = CPL_OK;
+  while (w->cap < n && st >= 0) st = make_room(w);
+  return st;
+}
+
 cpl_status cpli_wave_add(cpli_wave* w, const cpli_segment* s) {
   if (w->n == w->cap) {
     cpl_status st = make_room(w);
