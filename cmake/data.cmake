@@ -40,6 +40,7 @@ target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)
 
 # Objects, not an archive: --exclude-libs would hide the FMI functions too.
 file(GLOB FMU_RUNTIME CONFIGURE_DEPENDS src/export/runtime/*.c)
+list(FILTER FMU_RUNTIME EXCLUDE REGEX "/system\\.c$")  # the content of FMUs of whole systems
 add_library(couplet_fmu_runtime OBJECT ${FMU_RUNTIME})
 target_include_directories(couplet_fmu_runtime PRIVATE include src src/fmi/headers)
 target_compile_definitions(couplet_fmu_runtime PRIVATE CPL_FMU_CO_SIMULATION)
@@ -86,7 +87,7 @@ set(FMU_SOURCES
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
   src/model/cmodel_residuals.c)
-foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
+foreach(name fmu.h c_model.c instance.c start.c values.c state.c model_exchange.c constraints.c fmi2_functions.c references.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})
 endforeach()

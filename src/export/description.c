@@ -277,6 +277,9 @@ static void write_experiment(cpli_writer* w, const cpl_default_experiment* e) {
 
 cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts) {
   const cpl_description* d = facts->desc;
+  cpli_numbering n;
+  cpl_status st = cpli_numbering_make(w->ctx, facts, &n);
+  if (st < 0) return st;
   write_head(w, facts);
   if (facts->fmi == 3) write_kinds3(w, facts);
   else write_kinds2(w, facts);
@@ -285,10 +288,11 @@ cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts) {
   write_log_categories(w);
   write_experiment(w, &d->experiment);
   if (facts->fmi == 2) write_annotation(w, facts);
-  cpli_write_variables(w, facts);
-  cpl_status st = cpli_write_structure(w, facts);
+  cpli_write_variables(w, facts, &n);
+  st = cpli_write_structure(w, facts, &n);
   if (facts->fmi == 3) write_annotation(w, facts);
   cpli_write(w, "</fmiModelDescription>\n");
+  cpli_numbering_free(w->ctx, &n);
   return st < 0 ? st : cpli_writer_status(w);
 }
 

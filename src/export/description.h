@@ -6,6 +6,7 @@
 #pragma once
 
 #include "couplet/interface.h"
+#include "export/runtime/references.h"
 #include "export/writer.h"
 
 typedef struct cpli_fmu_facts {
@@ -37,20 +38,23 @@ cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts);
 typedef struct cpli_numbering {
   int fmi;
   const cpl_description* desc;
-  uint32_t n_numbers, n_strings;
+  cpli_refs3 refs;  // FMI 3.0
+  int32_t* extent;  // by variable: elements of the XML variable that begins with it; 1: a scalar,
+                    // 0: inside an array
 } cpli_numbering;
 
-cpli_numbering cpli_numbering_of(const cpli_fmu_facts* facts);
-/// The number of elements of the XML variable that begins with this one; 1: a scalar, 0: inside an
-/// array.
-int32_t cpli_number_extent(const cpli_numbering* n, int32_t var);
+/// Owned: the contents of *out by the caller, who calls cpli_numbering_free(), also after a
+/// failure.
+cpl_status cpli_numbering_make(cpl_context* ctx, const cpli_fmu_facts* facts, cpli_numbering* out);
+void cpli_numbering_free(cpl_context* ctx, cpli_numbering* n);
 /// The variable itself, or the first element of the array that is one variable in FMI 3.0.
 int32_t cpli_number_head(const cpli_numbering* n, int32_t var);
 /// An index (FMI 2.0) or value reference (FMI 3.0) for the structure.
 uint32_t cpli_number_of(const cpli_numbering* n, int32_t var);
 
-void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts);
-cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts);
+void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts, const cpli_numbering* n);
+cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts,
+                                const cpli_numbering* n);
 
 void cpli_write_flag(cpli_writer* w, const char* name, bool value);
 /// Write a number in the format of XML Schema.

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "export/description.h"
-#include "export/runtime/fmi3_refs.h"
 
 typedef struct known {
   uint32_t number;
@@ -16,7 +15,7 @@ typedef struct known {
 } known;
 
 typedef struct tables {
-  cpli_numbering n;
+  const cpli_numbering* n;
   known* list;      // of the present row
   int32_t n_list;   // -1: depends on all
   int32_t* place;   // by variable: in the list, from 1; 0: not in it
@@ -42,13 +41,13 @@ static uint8_t weaker(uint8_t a, uint8_t b) {
 }
 
 static void add(tables* t, int32_t var, uint8_t kind) {
-  int32_t head = cpli_number_head(&t->n, var);
+  int32_t head = cpli_number_head(t->n, var);
   if (t->place[head] > 0) {
     known* k = &t->list[t->place[head] - 1];
     k->kind = weaker(k->kind, kind);
     return;
   }
-  t->list[t->n_list++] = (known){cpli_number_of(&t->n, head), head, kind};
+  t->list[t->n_list++] = (known){cpli_number_of(t->n, head), head, kind};
   t->place[head] = t->n_list;
 }
 
@@ -59,8 +58,8 @@ static void clear(tables* t) {
 
 // All that an unknown, or the array that begins with it, depends on.
 static void collect(tables* t, const cpl_unknown* rows, int32_t var, bool initial) {
-  const cpl_structure* s = &t->n.desc->structure;
-  int32_t count = cpli_number_extent(&t->n, var);
+  const cpl_structure* s = &t->n->desc->structure;
+  int32_t count = t->n->extent[var];
   bool all = false;
   for (int32_t e = 0; e < count; e++) {
     const cpl_unknown* u = t->row_of[var + e] > 0 ? &rows[t->row_of[var + e] - 1] : NULL;
@@ -79,8 +78,8 @@ static void collect(tables* t, const cpl_unknown* rows, int32_t var, bool initia
 static void write_row(cpli_writer* w, tables* t, const char* element, int32_t var) {
   static const char* const kinds[] = {"dependent", "constant", "fixed", "tunable", "discrete"};
   static_assert(CPLI_COUNT(kinds) == CPL_KIND_DISCRETE + 1, "cpl_dependency_kind");
-  cpli_writef(w, t->n.fmi == 3 ? "    <%s valueReference=\"%u\"" : "      <%s index=\"%u\"",
-              element, (unsigned)cpli_number_of(&t->n, var));
+  cpli_writef(w, t->n->fmi == 3 ? "    <%s valueReference=\"%u\"" : "      <%s index=\"%u\"",
+              element, (unsigned)cpli_number_of(t->n, var));
   if (t->n_list >= 0) {
     bool special = false;
     cpli_write(w, " dependencies=\"");
@@ -104,7 +103,7 @@ static void write_row(cpli_writer* w, tables* t, const char* element, int32_t va
 //------------------------------------ lists of rows ------------------------------------
 
 static void index_rows(tables* t, const cpl_unknown* rows, int32_t n) {
-  memset(t->row_of, 0, (size_t)t->n.desc->n_vars * sizeof *t->row_of);
+  memset(t->row_of, 0, (size_t)t->n->desc->n_vars * sizeof *t->row_of);
   for (int32_t i = 0; i < n; i++) t->row_of[rows[i].var] = i + 1;
 }
 
@@ -113,13 +112,13 @@ static void write_rows(cpli_writer* w, tables* t, const char* list, const char* 
                        const cpl_unknown* rows, int32_t n) {
   if (n == 0) return;
   index_rows(t, rows, n);
-  if (t->n.fmi == 2) cpli_writef(w, "    <%s>\n", list);
+  if (t->n->fmi == 2) cpli_writef(w, "    <%s>\n", list);
   for (int32_t i = 0; i < n; i++) {
-    if (cpli_number_extent(&t->n, rows[i].var) == 0) continue;
+    if (t->n->extent[rows[i].var] == 0) continue;
     collect(t, rows, rows[i].var, false);
-    write_row(w, t, t->n.fmi == 3 ? element : "Unknown", rows[i].var);
+    write_row(w, t, t->n->fmi == 3 ? element : "Unknown", rows[i].var);
   }
-  if (t->n.fmi == 2) cpli_writef(w, "    </%s>\n", list);
+  if (t->n->fmi == 2) cpli_writef(w, "    </%s>\n", list);
 }
 
 // Knowns of the initialisation other than inputs and start values of states: parameters, and
@@ -130,15 +129,15 @@ static bool is_given(const cpl_variable* v) {
 }
 
 static void add_given(tables* t) {
-  const cpl_description* d = t->n.desc;
+  const cpl_description* d = t->n->desc;
   for (int32_t k = 0; t->n_list >= 0 && k < d->n_vars; k++) {
-    if (!is_given(&d->vars[k]) || cpli_number_extent(&t->n, k) == 0) continue;
+    if (!is_given(&d->vars[k]) || t->n->extent[k] == 0) continue;
     if (t->place[k] == 0) add(t, k, CPL_KIND_DEPENDENT);
   }
 }
 
 static void write_initial(cpli_writer* w, tables* t, cpl_unknown* rows) {
-  const cpl_description* d = t->n.desc;
+  const cpl_description* d = t->n->desc;
   const cpl_structure* s = &d->structure;
   if (s->n_initial == 0) return;
   memcpy(rows, s->initial, (size_t)s->n_initial * sizeof *rows);
@@ -148,38 +147,39 @@ static void write_initial(cpli_writer* w, tables* t, cpl_unknown* rows) {
   for (int32_t i = 0; i < d->n_vars; i++) n_given += is_given(&d->vars[i]);
   // with very many of both, "depends on all" is shorter
   bool brief = (double)n_given * s->n_initial > 1e6;
-  if (t->n.fmi == 2) cpli_write(w, "    <InitialUnknowns>\n");
+  if (t->n->fmi == 2) cpli_write(w, "    <InitialUnknowns>\n");
   for (int32_t i = 0; i < s->n_initial; i++) {
-    if (cpli_number_extent(&t->n, rows[i].var) == 0) continue;
+    if (t->n->extent[rows[i].var] == 0) continue;
     if (brief) t->n_list = -1;
     else collect(t, rows, rows[i].var, true);
     add_given(t);
-    write_row(w, t, t->n.fmi == 3 ? "InitialUnknown" : "Unknown", rows[i].var);
+    write_row(w, t, t->n->fmi == 3 ? "InitialUnknown" : "Unknown", rows[i].var);
   }
-  if (t->n.fmi == 2) cpli_write(w, "    </InitialUnknowns>\n");
+  if (t->n->fmi == 2) cpli_write(w, "    </InitialUnknowns>\n");
 }
 
 static void write_all(cpli_writer* w, tables* t, const cpli_fmu_facts* facts, cpl_unknown* rows) {
-  const cpl_structure* s = &t->n.desc->structure;
-  cpli_refs3 refs = cpli_refs3_make(t->n.n_numbers, t->n.n_strings);
-  bool three = t->n.fmi == 3;
+  const cpl_structure* s = &t->n->desc->structure;
+  const cpli_refs3 refs = t->n->refs;
+  bool three = t->n->fmi == 3;
   cpli_write(w, "  <ModelStructure>\n");
   write_rows(w, t, "Outputs", "Output", s->outputs, s->n_outputs);
   if (three && facts->time_events)  // it ticks at a time that is known before: no dependencies
     cpli_writef(w, "    <Output valueReference=\"%u\" dependencies=\"\"/>\n", (unsigned)refs.clock);
   write_rows(w, t, "Derivatives", "ContinuousStateDerivative", s->derivatives, s->n_derivatives);
   write_initial(w, t, rows);
-  for (int32_t i = 0; three && i < t->n.desc->n_indicators; i++) {
+  for (int32_t i = 0; three && i < t->n->desc->n_indicators; i++) {
     cpli_writef(w, "    <EventIndicator valueReference=\"%u\"/>\n",
                 (unsigned)(refs.indicators + (uint32_t)i));
   }
   cpli_write(w, "  </ModelStructure>\n");
 }
 
-cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts) {
+cpl_status cpli_write_structure(cpli_writer* w, const cpli_fmu_facts* facts,
+                                const cpli_numbering* n) {
   const cpl_structure* s = &facts->desc->structure;
   size_t n_vars = (size_t)facts->desc->n_vars;
-  tables t = {.n = cpli_numbering_of(facts)};
+  tables t = {.n = n};
   t.list = cpli_alloc(w->ctx, n_vars, sizeof *t.list);
   t.place = cpli_alloc(w->ctx, n_vars, sizeof *t.place);
   t.row_of = cpli_alloc(w->ctx, n_vars, sizeof *t.row_of);

@@ -9,32 +9,28 @@
 #include <stdio.h>
 
 #include "export/description.h"
-#include "export/runtime/fmi3_refs.h"
 
 //------------------------------------ numbering ------------------------------------
 
-cpli_numbering cpli_numbering_of(const cpli_fmu_facts* facts) {
-  cpli_numbering n = {.fmi = facts->fmi, .desc = facts->desc};
-  for (int32_t i = 0; i < n.desc->n_vars; i++) {
-    bool text = n.desc->vars[i].type == CPL_STRING;
-    n.n_strings += text;
-    n.n_numbers += !text;
-  }
-  return n;
+cpl_status cpli_numbering_make(cpl_context* ctx, const cpli_fmu_facts* facts, cpli_numbering* out) {
+  const cpl_description* d = facts->desc;
+  *out = (cpli_numbering){.fmi = facts->fmi, .desc = d, .refs = cpli_refs3_of(d, true)};
+  out->extent = cpli_alloc(ctx, (size_t)d->n_vars, sizeof *out->extent);
+  if (out->extent == NULL) return cpli_nomem(ctx);
+  if (facts->fmi == 3) cpli_extents3(d, out->extent);
+  for (int32_t i = 0; facts->fmi == 2 && i < d->n_vars; i++) out->extent[i] = 1;
+  return CPL_OK;
 }
 
-int32_t cpli_number_extent(const cpli_numbering* n, int32_t var) {
-  const cpl_array* array;
-  return n->fmi == 3 ? cpli_extent3(n->desc, var, &array) : 1;
-}
+void cpli_numbering_free(cpl_context* ctx, cpli_numbering* n) { cpli_free(ctx, n->extent); }
 
 int32_t cpli_number_head(const cpli_numbering* n, int32_t var) {
-  while (cpli_number_extent(n, var) == 0) var--;  // elements are consecutive
+  while (n->extent[var] == 0) var--;  // elements are consecutive
   return var;
 }
 
 static uint32_t reference(const cpli_numbering* n, const cpl_variable* v) {
-  return n->fmi == 3 && v->type == CPL_STRING ? n->n_numbers + v->ref : v->ref;
+  return n->fmi == 3 ? cpli_ref3(&n->refs, v) : v->ref;
 }
 
 uint32_t cpli_number_of(const cpli_numbering* n, int32_t var) {
@@ -116,8 +112,8 @@ static void write_variable3(cpli_writer* w, const cpli_numbering* n, int32_t var
                                       [CPL_ENUMERATION] = "Enumeration",
                                       [CPL_STRING] = "String"};
   const cpl_variable* v = &n->desc->vars[var];
-  const cpl_array* array;
-  int32_t count = cpli_extent3(n->desc, var, &array);
+  int32_t count = n->extent[var];
+  const cpl_array* array = cpli_array3(n->desc, var, count);
   char name[512];
   if (count == 0) return;
   bool derivative = array != NULL && v->derivative_of >= 0;
@@ -161,7 +157,7 @@ static void write_extra(cpli_writer* w, const cpli_numbering* n, const char* typ
 
 // Time, which must be there; the event indicators, so that the structure can name them; a clock.
 static void write_extras(cpli_writer* w, const cpli_numbering* n, bool time_events) {
-  cpli_refs3 refs = cpli_refs3_make(n->n_numbers, n->n_strings);
+  const cpli_refs3 refs = n->refs;
   write_extra(w, n, "Float64", "time", refs.time,
               "causality=\"independent\" variability=\"continuous\"");
   if (time_events) {
@@ -177,19 +173,18 @@ static void write_extras(cpli_writer* w, const cpli_numbering* n, bool time_even
                 "causality=\"local\" variability=\"continuous\" initial=\"calculated\"");
   }
   if (n->desc->n_algebraics > 0) {
-    write_extra(w, n, "Boolean", "dae", cpli_refs3_enable(&refs, n->desc),
+    write_extra(w, n, "Boolean", "dae", refs.enable,
                 "description=\"algebraic variables are set from outside (FMI-LS-DAE)\" "
                 "causality=\"structuralParameter\" variability=\"fixed\" start=\"false\"");
   }
 }
 
-void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts) {
-  cpli_numbering n = cpli_numbering_of(facts);
+void cpli_write_variables(cpli_writer* w, const cpli_fmu_facts* facts, const cpli_numbering* n) {
   cpli_write(w, "  <ModelVariables>\n");
-  for (int32_t i = 0; i < n.desc->n_vars; i++) {
-    if (n.fmi == 3) write_variable3(w, &n, i);
-    else write_variable2(w, &n, &n.desc->vars[i]);
+  for (int32_t i = 0; i < n->desc->n_vars; i++) {
+    if (n->fmi == 3) write_variable3(w, n, i);
+    else write_variable2(w, n, &n->desc->vars[i]);
   }
-  if (n.fmi == 3) write_extras(w, &n, facts->time_events);
+  if (n->fmi == 3) write_extras(w, n, facts->time_events);
   cpli_write(w, "  </ModelVariables>\n");
 }

@@ -139,7 +139,7 @@ static void values_are_checked(void** state) {
   size_t size = 0;
   fmi3Binary bytes = NULL;
   refused_with(&h, d.GetFloat64(c, &none, 1, &real, 1), "no Float64 with value reference 1000");
-  refused_with(&h, d.GetFloat64(c, &count, 1, &real, 1), "no Real");
+  refused_with(&h, d.GetFloat64(c, &count, 1, &real, 1), "no Float64");
   refused_with(&h, d.GetFloat32(c, &count, 1, &single, 1), "no Float32");
   CHECK_FMI3(d.GetFloat32(c, NULL, 0, NULL, 0), fmi3OK);
   refused_with(&h, d.SetInt32(c, &count, 1, &whole, 1), "not between -1000 and 1000");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Constraints of the model, for importers that use the extension (docs/fmi-extensions.md).
+// Constraints of a model, for importers that use the extension (docs/fmi-extensions.md).
 #include <float.h>
 #include <math.h>
 
@@ -17,7 +17,7 @@ typedef struct work {
 } work;
 
 static cpl_status begin(work* w, fmu* f) {
-  size_t n = f->cm->at.nx, most = (size_t)f->cm->desc.n_constraints;
+  size_t n = (size_t)f->desc->n_states, most = (size_t)f->desc->n_constraints;
   cpl_model* m = f->model;
   *w = (work){.f = f};
   cpl_status st = cpli_manifold_init(&w->manifold, f->ctx, n, most);
@@ -58,10 +58,27 @@ static cpl_status differences(work* w, double* jac) {
   return st != CPL_OK ? st : back;
 }
 
+// From the entries of a sparsity pattern. w->trial and w->c_trial are too short for the entries,
+// which are put into the first rows and moved from the last one on.
+static cpl_status by_entries(work* w, double* jac) {
+  cpl_model* m = w->f->model;
+  const int32_t *first, *column;
+  size_t n = w->manifold.n, active = w->manifold.active;
+  cpl_status st = m->ops->constraints->pattern(m, &first, &column);
+  if (st == CPL_OK) st = m->ops->constraints->entries(m, jac);
+  for (size_t i = active; st == CPL_OK && i-- > 0;) {
+    memset(w->trial, 0, n * sizeof(double));
+    for (int32_t k = first[i]; k < first[i + 1]; k++) w->trial[column[k]] += jac[k];
+    memcpy(jac + i * n, w->trial, n * sizeof(double));
+  }
+  return st;
+}
+
 static cpl_status jacobian(work* w, double* jac) {
   cpl_model* m = w->f->model;
-  return m->ops->constraints->jacobian != NULL ? m->ops->constraints->jacobian(m, jac)
-                                               : differences(w, jac);
+  const cpl_constraint_ops* ops = m->ops->constraints;
+  if (ops->entries != NULL && ops->pattern != NULL) return by_entries(w, jac);
+  return ops->jacobian != NULL ? ops->jacobian(m, jac) : differences(w, jac);
 }
 
 // From w->x.
@@ -129,7 +146,7 @@ static cpl_status project(work* w, double tolerance, size_t limit, double* chang
 //------------------------------------ functions ------------------------------------
 
 static bool has_constraints(fmu* f, const char* function) {
-  if (f->model->ops->constraints != NULL) return true;
+  if (f->model->ops->constraints != NULL && f->model->ops->constraints->get != NULL) return true;
   fmu_refuse(f, function, "the model has no constraints");
   return false;
 }
@@ -170,13 +187,13 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
   if (!has_constraints(f, function)) return FMU_ERROR;
   if (!(tolerance > 0)) return fmu_refuse(f, function, "the tolerance is %g", tolerance);
   cpl_status st = begin(&w, f);
-  size_t bytes = f->cm->at.nx * sizeof(double);
-  double* before = st == CPL_OK ? cpli_alloc(f->ctx, f->cm->at.nx, sizeof(double)) : NULL;
+  size_t n = (size_t)f->desc->n_states, bytes = n * sizeof(double);
+  double* before = st == CPL_OK ? cpli_alloc(f->ctx, n, sizeof(double)) : NULL;
   if (st == CPL_OK && before == NULL) st = cpli_nomem(f->ctx);
   if (st == CPL_OK) {
     memcpy(before, w.x, bytes);
     st = project(&w, tolerance, limit, change);
-    for (size_t i = 0; i < f->cm->at.nx; i++) change[i] = w.x[i] - before[i];
+    for (size_t i = 0; i < n; i++) change[i] = w.x[i] - before[i];
     if (st != CPL_OK || !apply) {
       cpl_status back = f->model->ops->set_states(f->model, before);
       if (st == CPL_OK) st = back;
