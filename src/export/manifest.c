@@ -84,7 +84,7 @@ cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_refs3 refs = n.refs;
   bool* seen = st >= 0 ? cpli_alloc(w->ctx, (size_t)d->n_vars, sizeof *seen) : NULL;
   if (seen == NULL) {
-    cpli_numbering_free(w->ctx, &n);
+    cpli_numbering_free(&n);
     return cpli_nomem(w->ctx);
   }
   cpli_write(w,
@@ -106,6 +106,6 @@ cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts) {
   for (int32_t r = 0; r < d->n_algebraics; r++) write_residual(w, &n, r, seen);
   cpli_write(w, "  </ModelStructure>\n</fmiLayeredStandardManifest>\n");
   cpli_free(w->ctx, seen);
-  cpli_numbering_free(w->ctx, &n);
+  cpli_numbering_free(&n);
   return cpli_writer_status(w);
 }

@@ -88,6 +88,7 @@ typedef struct fmu_role {
   int32_t derivative;  // of a state: variable of its derivative; -1: it is no state
   bool known;          // a state or Real input: derivatives with respect to it are offered
   bool algebraic;
+  bool start;  // can be set before initialisation
 } fmu_role;
 
 typedef struct cpl_fmu_instance {

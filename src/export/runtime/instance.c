@@ -223,6 +223,8 @@ static void fill_roles(fmu* f) {
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* v = &d->vars[i];
     f->roles[i] = (fmu_role){.input = -1, .derivative = -1};
+    cpli_standing standing = cpli_standing_of(v);
+    f->roles[i].start = standing.has_start && standing.variability != CPL_VARIABILITY_CONSTANT;
     f->roles[i].known = v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT;
     if (!is_continuous_input(v)) continue;
     f->roles[i].input = (int32_t)f->nu;

@@ -44,6 +44,57 @@ static inline uint32_t cpli_ref3(const cpli_refs3* refs, const cpl_variable* v) 
   return v->type == CPL_STRING ? refs->strings + v->ref : v->ref;
 }
 
+//------------------------------------ kinds of variables ------------------------------------
+
+/// What a variable is for an importer, by the combinations that FMI allows.
+typedef struct cpli_standing {
+  cpl_causality causality;
+  cpl_variability variability;
+  cpl_initial initial;  // NONE: an input or the time
+  bool has_start;       // and can be set before initialisation
+} cpli_standing;
+
+/// The description of a system may have combinations that FMI does not: an input of a model that is
+/// coupled is a local variable with a start value that nobody uses, the time of a model one of
+/// many.
+static inline cpli_standing cpli_standing_of(const cpl_variable* v) {
+  cpli_standing s = {(cpl_causality)v->causality, (cpl_variability)v->variability,
+                     CPL_INITIAL_CALCULATED, false};
+  bool given =
+      v->has_start && (v->initial == CPL_INITIAL_EXACT || v->initial == CPL_INITIAL_APPROX);
+  bool moves = s.variability >= CPL_VARIABILITY_DISCRETE;
+  if (s.variability == CPL_VARIABILITY_CONTINUOUS && v->type != CPL_REAL)
+    s.variability = CPL_VARIABILITY_DISCRETE;
+  if (s.causality == CPL_CAUSALITY_INDEPENDENT) {
+    s.causality = CPL_CAUSALITY_LOCAL;
+  } else if (s.causality == CPL_CAUSALITY_INPUT) {
+    if (!moves) s.variability = CPL_VARIABILITY_DISCRETE;
+    s.initial = CPL_INITIAL_NONE;
+    s.has_start = true;
+  } else if (s.causality == CPL_CAUSALITY_PARAMETER) {
+    if (s.variability != CPL_VARIABILITY_TUNABLE) s.variability = CPL_VARIABILITY_FIXED;
+    s.has_start = v->has_start && !v->structural;  // sizes cannot be changed
+    if (s.has_start) s.initial = CPL_INITIAL_EXACT;
+    else s.causality = CPL_CAUSALITY_LOCAL;
+  } else if (s.causality == CPL_CAUSALITY_CALCULATED_PARAMETER || !moves) {
+    bool output = s.causality == CPL_CAUSALITY_OUTPUT;
+    bool constant = s.variability == CPL_VARIABILITY_CONSTANT && v->has_start &&
+                    s.causality != CPL_CAUSALITY_CALCULATED_PARAMETER;
+    bool guess = given && v->initial == CPL_INITIAL_APPROX && !output;
+    s.initial = constant ? CPL_INITIAL_EXACT : guess ? CPL_INITIAL_APPROX : CPL_INITIAL_CALCULATED;
+    if (!constant && output) s.variability = CPL_VARIABILITY_DISCRETE;
+    else if (!constant && s.variability != CPL_VARIABILITY_TUNABLE)
+      s.variability = CPL_VARIABILITY_FIXED;
+    s.has_start = constant || guess;
+  } else if (given) {
+    s.initial = (cpl_initial)v->initial;
+    s.has_start = true;
+  }
+  return s;
+}
+
+//------------------------------------ arrays ------------------------------------
+
 // Whether `count` variables from this one on can be read as one array.
 static inline bool cpli_is_array3(const cpl_description* d, int32_t var, const cpl_array* array) {
   if (array->count > d->n_vars - var) return false;
@@ -51,7 +102,7 @@ static inline bool cpli_is_array3(const cpl_description* d, int32_t var, const c
   for (int32_t i = 1; i < array->count; i++) {
     if (v[i].ref != v->ref + (uint32_t)i || v[i].type != v->type || v[i].width != v->width ||
         v[i].causality != v->causality || v[i].variability != v->variability ||
-        v[i].has_start != v->has_start)
+        v[i].has_start != v->has_start || v[i].initial != v->initial)
       return false;
     if (v->derivative_of >= 0 && v[i].derivative_of != v->derivative_of + i) return false;
   }

@@ -54,7 +54,7 @@ static bool exists(fmu* f, const char* function) {
 // value; afterwards inputs and tunable parameters, and what is discrete among them only at events.
 static const char* why_not_set(const fmu* f, const cpl_variable* v) {
   if (f->state == FMU_INSTANTIATED || f->state == FMU_INITIALIZING) {
-    return v->has_start ? NULL : "is computed by the model";
+    return f->roles[v - f->desc->vars].start ? NULL : "is computed by the model";
   }
   if (f->dae && f->roles[v - f->desc->vars].algebraic) return NULL;
   bool input = v->causality == CPL_CAUSALITY_INPUT;
