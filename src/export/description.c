@@ -152,7 +152,8 @@ static void write_common_flags(cpli_writer* w, const cpli_fmu_facts* facts,
 }
 
 static void write_model_exchange(cpli_writer* w, const cpli_fmu_facts* facts) {
-  bool steps = facts->can.completed_step;
+  // after a step states may have to be put back onto the constraints
+  bool steps = facts->can.completed_step || facts->desc->n_constraints > 0;
   cpli_write(w, "  <ModelExchange");
   write_common_flags(w, facts, &facts->can);
   if (facts->fmi == 3) cpli_write_flag(w, "needsCompletedIntegratorStep", steps);

@@ -118,6 +118,13 @@ typedef struct cpl_fmu_instance {
   struct fmu_saved* saved;  // list of saved states
   double time;              // of the model; co-simulation: of the last communication point
   double next_time;         // model exchange: the next time event
+  // constraints of model exchange
+  bool importer_projects;  // it has called a function of the extension in this run
+  bool projection_wanted;  // an event was requested for it
+  bool not_projected;      // a projection failed: the importer was told so
+  bool ahead;              // in Event Mode, but the model is in continuous time already
+  double* slopes;          // sizes of the gradients of n_slopes constraints; Nullable
+  size_t n_slopes;
   // values of arrays, by FMI 3.0
   uint32_t* scratch;
   size_t cap_scratch;
@@ -318,6 +325,14 @@ fmu_status fmu_constraint_jacobian(fmu* f, const char* function, double* jac);
 fmu_status fmu_projection_step(fmu* f, const char* function, double* change);
 fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t limit, bool apply,
                           double* change);
+
+/// After a completed step: *due: the states are away from the constraints by more than the
+/// tolerance, and the importer does not project them itself.
+cpl_status fmu_projection_due(fmu* f, bool* due);
+/// At the end of an event: the states are put onto the constraints where that is due; *moved.
+cpl_status fmu_project_at_event(fmu* f, bool* moved);
+/// From continuous time back to the event that the importer has not left yet.
+cpl_status fmu_back_to_event(fmu* f);
 
 //------------------------------------ co-simulation ------------------------------------
 

@@ -282,7 +282,8 @@ void fmu_destroy(fmu* f) {
     fmu_content_close(&f->content);
     void* const tables[] = {f->number_of_ref, f->string_of_ref,     f->extent,    f->roles,
                             f->input_refs,    f->input_derivatives, f->has_curve, f->has_slope,
-                            f->input_values,  f->indicators,        f->scratch,   f->start};
+                            f->input_values,  f->indicators,        f->scratch,   f->start,
+                            f->slopes};
     for (size_t i = 0; i < CPLI_COUNT(tables); i++) cpli_free(f->ctx, tables[i]);
     cpl_context_destroy(f->ctx);
   }
@@ -378,6 +379,8 @@ fmu_status fmu_enter_init(fmu* f, const char* function) {
     f->state = FMU_INITIALIZING;
     f->time = f->setup.start_time;
     f->start_size = 0;  // this component is the one
+    f->importer_projects = f->projection_wanted = f->not_projected = f->ahead = false;
+    f->n_slopes = 0;
   }
   return fmu_result(f, function, st);
 }

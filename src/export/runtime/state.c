@@ -16,6 +16,7 @@ typedef struct frame {
   uint32_t state;
   bool stepping, dae;
   bool stop_at_events, leave_events, update_due, end_wanted;
+  bool importer_projects, projection_wanted, ahead;
 } frame;
 
 typedef struct fmu_saved {
@@ -104,7 +105,10 @@ static cpl_status fill(fmu* f, saved* s) {
                      .stop_at_events = f->stop_at_events,
                      .leave_events = f->leave_events,
                      .update_due = f->update_due,
-                     .end_wanted = f->end_wanted};
+                     .end_wanted = f->end_wanted,
+                     .importer_projects = f->importer_projects,
+                     .projection_wanted = f->projection_wanted,
+                     .ahead = f->ahead};
   cpl_status st = copy_start(f, s);
   if (st >= 0 && f->stepping && f->nu > 0) {
     st = c->ops->get_real(c, f->input_refs, f->nu, s->inputs);
@@ -163,6 +167,10 @@ static void take_frame(fmu* f, const frame* from) {
   f->leave_events = from->leave_events;
   f->update_due = from->update_due;
   f->end_wanted = from->end_wanted;
+  f->importer_projects = from->importer_projects;
+  f->projection_wanted = from->projection_wanted;
+  f->ahead = from->ahead;
+  f->n_slopes = 0;
 }
 
 fmu_status fmu_restore(fmu* f, const char* function, void* state) {

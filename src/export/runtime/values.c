@@ -108,7 +108,8 @@ static void note_change(fmu* f) { f->update_due = f->update_due || f->state == F
 // Sets values; those before initialisation are kept for a component that replaces this one.
 static cpl_status set(fmu* f, const fmu_values* v) {
   cpl_component* c = fmu_component(f);
-  cpl_status st = CPL_OK;
+  cpl_status st = fmu_back_to_event(f);
+  if (st < 0) return st;
   switch (v->type) {
     case CPL_REAL: st = c->ops->set_real(c, v->refs, v->n, v->values); break;
     case CPL_STRING: st = c->ops->set_string(c, v->refs, v->n, v->values); break;
