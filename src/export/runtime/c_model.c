@@ -58,6 +58,7 @@ static cpl_status model_deserialize(cpl_component* m, const cpl_binary* bytes, c
 }
 
 static void add_model_ops(content* c, cpl_component* m) {
+  if (!m->can.serialize || m->ops->serialize != NULL) return;
   c->model_ops = *m->ops;
   c->model_ops.serialize = model_serialize;
   c->model_ops.deserialize = model_deserialize;
@@ -136,8 +137,9 @@ cpl_status fmu_content_stepper(const fmu_content* c, const char* name, double rt
   def.rtol = rtol > 0 ? rtol : e->has_tolerance ? e->tolerance : 1e-6;
   def.restart_each_step = true;
   cpl_status st = cpli_cmodel_instance(own->cm, c->source->ctx, name, &m);
+  bool serializes = st >= 0 && m->base.can.serialize;
   if (st >= 0) st = cpl_integrate(m, &def, out);
-  if (st < 0) return st;
+  if (st < 0 || !serializes || (*out)->base.ops->serialize != NULL) return st;
   own->stepper_ops = *(*out)->base.ops;
   own->stepper_ops.serialize = stepper_serialize;
   own->stepper_ops.deserialize = stepper_deserialize;

@@ -129,20 +129,20 @@ fmi2Status fmi2Reset(fmi2Component c) {
 //------------------------------------ values ------------------------------------
 
 // An Enumeration is read and written as an Integer.
-static const fmu_integers integers = {FMU_INTEGER | FMU_ENUMERATION, FMU_ANY_WIDTH, FMU_INT32,
-                                      "Integer"};
-static const fmu_integers booleans = {FMU_BOOLEAN, FMU_ANY_WIDTH, FMU_INT32, "Boolean"};
+static const fmu_kinds reals = {FMU_REAL, "Real"};
+static const fmu_integers integers = {{FMU_INTEGER | FMU_ENUMERATION, "Integer"}, FMU_INT32};
+static const fmu_integers booleans = {{FMU_BOOLEAN, "Boolean"}, FMU_INT32};
 
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                        fmi2Real value[]) {
   ENTER(FMU_ANY);
-  DO(fmu_get_reals(f, __func__, FMU_ANY_WIDTH, vr, nvr, value));
+  DO(fmu_get_reals(f, __func__, &reals, vr, nvr, value));
 }
 
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                        const fmi2Real value[]) {
   ENTER(FMU_SETTABLE);
-  DO(fmu_set_reals(f, __func__, FMU_ANY_WIDTH, vr, nvr, value));
+  DO(fmu_set_reals(f, __func__, &reals, vr, nvr, value));
 }
 
 fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,

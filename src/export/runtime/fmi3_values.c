@@ -72,6 +72,9 @@ static const uint32_t* expand(fmu* f, const char* function, const uint32_t* vr, 
 
 //------------------------------------ Float64 ------------------------------------
 
+static const fmu_kinds float64s = {FMU_REAL_OF(OWN) | FMU_REAL_OF(FLOAT64), "Float64"};
+static const fmu_kinds float32s = {FMU_REAL_OF(FLOAT32), "Float32"};
+
 static cpl_status read_indicators(fmu* f) {
   if (f->model != NULL) return f->model->ops->get_indicators(f->model, f->indicators);
   if (f->stepper->ops->get_indicators != NULL)
@@ -106,7 +109,7 @@ fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
   for (size_t i = 0, end; i < nValues && status == FMU_OK; i = end) {
     end = i;
     while (end < nValues && refs[end] < f->refs3.time) end++;
-    if (end > i) status = fmu_get_reals(f, __func__, FMU_FLOAT64, refs + i, end - i, values + i);
+    if (end > i) status = fmu_get_reals(f, __func__, &float64s, refs + i, end - i, values + i);
     else status = get_special(f, __func__, refs[end], &values[end]), end++;
   }
   return (fmi3Status)status;
@@ -131,7 +134,7 @@ fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
   ENTER(FMU_SETTABLE);
   const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
   if (refs == NULL) return fmi3Error;
-  DO(fmu_set_reals(f, __func__, FMU_FLOAT64, refs, nValues, values));
+  DO(fmu_set_reals(f, __func__, &float64s, refs, nValues, values));
 }
 
 fmi3Status fmi3GetFloat32(fmi3Instance instance, const fmi3ValueReference valueReferences[],
@@ -142,7 +145,7 @@ fmi3Status fmi3GetFloat32(fmi3Instance instance, const fmi3ValueReference valueR
   fmu_status status = FMU_OK;
   for (size_t i = 0; i < nValues && status == FMU_OK; i++) {
     double value = 0;
-    status = fmu_get_reals(f, __func__, FMU_FLOAT32, refs + i, 1, &value);
+    status = fmu_get_reals(f, __func__, &float32s, refs + i, 1, &value);
     values[i] = (fmi3Float32)value;
   }
   return (fmi3Status)status;
@@ -156,24 +159,22 @@ fmi3Status fmi3SetFloat32(fmi3Instance instance, const fmi3ValueReference valueR
   fmu_status status = FMU_OK;
   for (size_t i = 0; i < nValues && status == FMU_OK; i++) {
     double value = values[i];
-    status = fmu_set_reals(f, __func__, FMU_FLOAT32, refs + i, 1, &value);
+    status = fmu_set_reals(f, __func__, &float32s, refs + i, 1, &value);
   }
   return (fmi3Status)status;
 }
 
 //------------------------------------ integers ------------------------------------
 
-#define WIDTH(name) (1u << CPL_WIDTH_##name)
-static const fmu_integers int8s = {FMU_INTEGER, WIDTH(INT8), FMU_INT8, "Int8"};
-static const fmu_integers uint8s = {FMU_INTEGER, WIDTH(UINT8), FMU_UINT8, "UInt8"};
-static const fmu_integers int16s = {FMU_INTEGER, WIDTH(INT16), FMU_INT16, "Int16"};
-static const fmu_integers uint16s = {FMU_INTEGER, WIDTH(UINT16), FMU_UINT16, "UInt16"};
-static const fmu_integers int32s = {FMU_INTEGER, WIDTH(OWN) | WIDTH(INT32), FMU_INT32, "Int32"};
-static const fmu_integers uint32s = {FMU_INTEGER, WIDTH(UINT32), FMU_UINT32, "UInt32"};
-static const fmu_integers int64s = {FMU_INTEGER | FMU_ENUMERATION, WIDTH(INT64), FMU_INT64,
-                                    "Int64"};
-static const fmu_integers uint64s = {FMU_INTEGER, WIDTH(UINT64), FMU_UINT64, "UInt64"};
-static const fmu_integers booleans = {FMU_BOOLEAN, FMU_ANY_WIDTH, FMU_BOOL, "Boolean"};
+#define KIND(name, title) \
+  { {FMU_INTEGER_OF(name), title}, FMU_##name }
+static const fmu_integers int8s = KIND(INT8, "Int8"), uint8s = KIND(UINT8, "UInt8");
+static const fmu_integers int16s = KIND(INT16, "Int16"), uint16s = KIND(UINT16, "UInt16");
+static const fmu_integers uint32s = KIND(UINT32, "UInt32"), uint64s = KIND(UINT64, "UInt64");
+static const fmu_integers int32s = {{FMU_INTEGER_OF(OWN) | FMU_INTEGER_OF(INT32), "Int32"},
+                                    FMU_INT32};
+static const fmu_integers int64s = {{FMU_INTEGER_OF(INT64) | FMU_ENUMERATION, "Int64"}, FMU_INT64};
+static const fmu_integers booleans = {{FMU_BOOLEAN, "Boolean"}, FMU_BOOL};
 
 #define INTEGERS(type, kind)                                                                     \
   fmi3Status fmi3Get##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \

@@ -103,6 +103,7 @@ typedef struct cpl_fmu_instance {
   const cpl_description* desc;
   cpli_refs3 refs3;
   int32_t* number_of_ref;  // variable by value reference of all but Strings; -1: none
+  uint32_t* kind_of_ref;   // fmu_kind_of() the same; 0: none
   int32_t* string_of_ref;  // the same for Strings
   int32_t* extent;         // by variable: elements in FMI 3.0
   fmu_role* roles;         // by variable
@@ -226,31 +227,42 @@ typedef enum fmu_width {
   FMU_BOOL
 } fmu_width;
 
-// A set of cpl_types: those that a function may read and write.
+// What a function reads or writes: a set of types and widths, one bit for each.
+#define FMU_REAL_OF(width)    (1u << CPL_WIDTH_##width)
+#define FMU_INTEGER_OF(width) (1u << (CPL_WIDTH_##width + 11))
 enum {
-  FMU_REAL = 1 << CPL_REAL,
-  FMU_INTEGER = 1 << CPL_INTEGER,
-  FMU_BOOLEAN = 1 << CPL_BOOLEAN,
-  FMU_ENUMERATION = 1 << CPL_ENUMERATION,
+  FMU_REAL = 0x7ff,
+  FMU_INTEGER = FMU_REAL << 11,
+  FMU_BOOLEAN = 1 << 22,
+  FMU_ENUMERATION = 1 << 23,
+  FMU_BINARY = 1 << 24,
 };
+
+/// The bit of a variable; 0: of a type that has no functions here.
+static inline uint32_t fmu_kind_of(const cpl_variable* v) {
+  switch (v->type) {
+    case CPL_REAL: return 1u << v->width;
+    case CPL_INTEGER: return 1u << (v->width + 11);
+    case CPL_BOOLEAN: return FMU_BOOLEAN;
+    case CPL_ENUMERATION: return FMU_ENUMERATION;
+    case CPL_BINARY: return FMU_BINARY;
+    default: return 0;
+  }
+}
+
+typedef struct fmu_kinds {
+  uint32_t set;
+  const char* title;  // for messages
+} fmu_kinds;
 
 typedef struct fmu_integers {
-  unsigned types;     // FMU_INTEGER, ...
-  unsigned widths;    // of Integers: a set of 1 << cpl_width
-  fmu_width width;    // of the values
-  const char* title;  // for messages
+  fmu_kinds kinds;
+  fmu_width width;  // of the values
 } fmu_integers;
 
-// Widths of Reals: a set of 1 << cpl_width, or all of them.
-enum {
-  FMU_FLOAT64 = 1 << CPL_WIDTH_OWN | 1 << CPL_WIDTH_FLOAT64,
-  FMU_FLOAT32 = 1 << CPL_WIDTH_FLOAT32,
-  FMU_ANY_WIDTH = 0xffff,
-};
-
-fmu_status fmu_get_reals(fmu* f, const char* function, unsigned widths, const uint32_t* refs,
+fmu_status fmu_get_reals(fmu* f, const char* function, const fmu_kinds* kinds, const uint32_t* refs,
                          size_t n, double* values);
-fmu_status fmu_set_reals(fmu* f, const char* function, unsigned widths, const uint32_t* refs,
+fmu_status fmu_set_reals(fmu* f, const char* function, const fmu_kinds* kinds, const uint32_t* refs,
                          size_t n, const double* values);
 /// First derivatives of outputs that are states, with respect to time.
 fmu_status fmu_get_output_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,

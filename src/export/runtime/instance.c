@@ -214,6 +214,7 @@ static void fill_references(fmu* f) {
   for (int32_t i = d->n_vars - 1; i >= 0; i--) {  // the first of variables that share one
     const cpl_variable* v = &d->vars[i];
     (v->type == CPL_STRING ? f->string_of_ref : f->number_of_ref)[v->ref] = i;
+    if (v->type != CPL_STRING) f->kind_of_ref[v->ref] = fmu_kind_of(v);
   }
   cpli_extents3(d, f->extent);
 }
@@ -249,6 +250,7 @@ static cpl_status make_tables(fmu* f) {
   for (size_t i = 0; i < n; i++) nu += is_continuous_input(&f->desc->vars[i]);
   f->refs3 = cpli_refs3_of(f->desc, f->content.source->ops->make_model != NULL);
   f->number_of_ref = cpli_alloc(f->ctx, f->refs3.n_numbers, sizeof *f->number_of_ref);
+  f->kind_of_ref = cpli_alloc(f->ctx, f->refs3.n_numbers, sizeof *f->kind_of_ref);
   f->string_of_ref = cpli_alloc(f->ctx, f->refs3.n_strings, sizeof *f->string_of_ref);
   f->extent = cpli_alloc(f->ctx, n, sizeof *f->extent);
   f->roles = cpli_alloc(f->ctx, n, sizeof *f->roles);
@@ -261,7 +263,7 @@ static cpl_status make_tables(fmu* f) {
   if (f->number_of_ref == NULL || f->string_of_ref == NULL || f->extent == NULL ||
       f->roles == NULL || f->input_refs == NULL || f->input_values == NULL ||
       f->input_derivatives == NULL || f->has_curve == NULL || f->has_slope == NULL ||
-      f->indicators == NULL)
+      f->indicators == NULL || f->kind_of_ref == NULL)
     return cpli_nomem(f->ctx);
   fill_references(f);
   fill_roles(f);
@@ -283,7 +285,7 @@ void fmu_destroy(fmu* f) {
     void* const tables[] = {f->number_of_ref, f->string_of_ref,     f->extent,    f->roles,
                             f->input_refs,    f->input_derivatives, f->has_curve, f->has_slope,
                             f->input_values,  f->indicators,        f->scratch,   f->start,
-                            f->slopes};
+                            f->slopes,        f->kind_of_ref};
     for (size_t i = 0; i < CPLI_COUNT(tables); i++) cpli_free(f->ctx, tables[i]);
     cpl_context_destroy(f->ctx);
   }

@@ -83,8 +83,6 @@ static bool can_save(fmu* f, const char* function) {
 }
 
 static cpl_status copy_start(fmu* f, saved* s) {
-  s->frame.start_size = 0;
-  if (f->start_size == 0) return CPL_OK;
   unsigned char* room = cpli_realloc(f->ctx, s->start, f->start_size, 1);
   if (room == NULL) return cpli_nomem(f->ctx);
   s->start = room;
@@ -93,23 +91,28 @@ static cpl_status copy_start(fmu* f, saved* s) {
   return CPL_OK;
 }
 
+static void give_frame(const fmu* f, frame* to) {
+  to->setup = f->setup;
+  to->time = f->time;
+  to->reached = f->reached;
+  to->next_time = f->next_time;
+  to->start_size = 0;
+  to->state = f->state;
+  to->stepping = f->stepping;
+  to->dae = f->dae;
+  to->stop_at_events = f->stop_at_events;
+  to->leave_events = f->leave_events;
+  to->update_due = f->update_due;
+  to->end_wanted = f->end_wanted;
+  to->importer_projects = f->importer_projects;
+  to->projection_wanted = f->projection_wanted;
+  to->ahead = f->ahead;
+}
+
 static cpl_status fill(fmu* f, saved* s) {
   cpl_component* c = fmu_component(f);
-  s->frame = (frame){.setup = f->setup,
-                     .time = f->time,
-                     .reached = f->reached,
-                     .next_time = f->next_time,
-                     .state = f->state,
-                     .stepping = f->stepping,
-                     .dae = f->dae,
-                     .stop_at_events = f->stop_at_events,
-                     .leave_events = f->leave_events,
-                     .update_due = f->update_due,
-                     .end_wanted = f->end_wanted,
-                     .importer_projects = f->importer_projects,
-                     .projection_wanted = f->projection_wanted,
-                     .ahead = f->ahead};
-  cpl_status st = copy_start(f, s);
+  give_frame(f, &s->frame);
+  cpl_status st = f->start_size > 0 ? copy_start(f, s) : CPL_OK;
   if (st >= 0 && f->stepping && f->nu > 0) {
     st = c->ops->get_real(c, f->input_refs, f->nu, s->inputs);
     memcpy(s->inputs + f->nu, f->input_derivatives, inputs_size(f) - f->nu * sizeof(double));
@@ -182,7 +185,8 @@ fmu_status fmu_restore(fmu* f, const char* function, void* state) {
   cpl_status st = restore_part(f, s);
   if (st >= 0) f->time = s->frame.time;
   if (st >= 0) st = fmu_hold_inputs(f, s->inputs);
-  if (st >= 0) st = fmu_replace_start(f, s->start, s->frame.start_size);
+  if (st >= 0 && f->start_size + s->frame.start_size > 0)
+    st = fmu_replace_start(f, s->start, s->frame.start_size);
   if (st < 0) {
     f->state = FMU_FAILED;
     return fmu_result(f, function, st);

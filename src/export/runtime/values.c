@@ -9,32 +9,18 @@
 
 //------------------------------------ checks ------------------------------------
 
-// What a function reads or writes: variables of these types, Reals and Integers of these widths.
-typedef struct kind {
-  unsigned types, widths;
-  const char* title;
-} kind;
+static const fmu_kinds real_kinds = {FMU_REAL, "Real"};
 
-static const kind real_kind = {FMU_REAL, FMU_ANY_WIDTH, "Real"};
-
-static kind real_kind_of(unsigned widths) {
-  const char* sized = widths == FMU_FLOAT32 ? "Float32" : "Float64";
-  return (kind){FMU_REAL, widths, widths == FMU_ANY_WIDTH ? "Real" : sized};
+static bool is_of(const fmu* f, const fmu_kinds* kinds, uint32_t ref) {
+  return ref < f->refs3.n_numbers && (f->kind_of_ref[ref] & kinds->set) != 0;
 }
 
-static const cpl_variable* find(const fmu* f, const kind* k, uint32_t ref) {
-  int32_t var = fmu_number(f, ref);
-  if (var < 0) return NULL;
-  const cpl_variable* v = &f->desc->vars[var];
-  if ((k->types >> v->type & 1) == 0) return NULL;
-  bool sized = v->type == CPL_REAL || v->type == CPL_INTEGER;
-  return !sized || (k->widths >> v->width & 1) != 0 ? v : NULL;
-}
-
-static bool known(fmu* f, const char* function, const kind* k, const uint32_t* refs, size_t n) {
+static bool known(fmu* f, const char* function, const fmu_kinds* kinds, const uint32_t* refs,
+                  size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (find(f, k, refs[i]) != NULL) continue;
-    fmu_refuse(f, function, "there is no %s with value reference %u", k->title, (unsigned)refs[i]);
+    if (is_of(f, kinds, refs[i])) continue;
+    fmu_refuse(f, function, "there is no %s with value reference %u", kinds->title,
+               (unsigned)refs[i]);
     return false;
   }
   return true;
@@ -121,10 +107,9 @@ static cpl_status set(fmu* f, const fmu_values* v) {
 
 //------------------------------------ Real ------------------------------------
 
-fmu_status fmu_get_reals(fmu* f, const char* function, unsigned widths, const uint32_t* refs,
+fmu_status fmu_get_reals(fmu* f, const char* function, const fmu_kinds* kinds, const uint32_t* refs,
                          size_t n, double* values) {
-  const kind k = real_kind_of(widths);
-  if (!known(f, function, &k, refs, n) || !exists(f, function)) return FMU_ERROR;
+  if (!known(f, function, kinds, refs, n) || !exists(f, function)) return FMU_ERROR;
   cpl_component* part = fmu_component(f);
   return fmu_result(f, function, part->ops->get_real(part, refs, n, values));
 }
@@ -161,16 +146,15 @@ static cpl_status output_derivative(fmu* f, const char* function, uint32_t ref, 
 fmu_status fmu_get_output_derivatives(fmu* f, const char* function, const uint32_t* refs, size_t n,
                                       double* values) {
   cpl_status st = CPL_OK;
-  if (!known(f, function, &real_kind, refs, n)) return FMU_ERROR;
+  if (!known(f, function, &real_kinds, refs, n)) return FMU_ERROR;
   for (size_t i = 0; i < n && st == CPL_OK; i++)
     st = output_derivative(f, function, refs[i], &values[i]);
   return st == CPL_EVENT ? FMU_ERROR : fmu_result(f, function, st);
 }
 
-fmu_status fmu_set_reals(fmu* f, const char* function, unsigned widths, const uint32_t* refs,
+fmu_status fmu_set_reals(fmu* f, const char* function, const fmu_kinds* kinds, const uint32_t* refs,
                          size_t n, const double* values) {
-  const kind k = real_kind_of(widths);
-  if (!known(f, function, &k, refs, n)) return FMU_ERROR;
+  if (!known(f, function, kinds, refs, n)) return FMU_ERROR;
   for (size_t i = 0; i < n; i++) {
     const cpl_variable* v = number(f, refs[i]);
     if (!may_set(f, function, v) || !in_range(f, function, v, values[i])) return FMU_ERROR;
@@ -196,8 +180,7 @@ fmu_status fmu_set_input_derivatives(fmu* f, const char* function, const uint32_
   if (n > 0 && most == 0) return fmu_refuse(f, function, "derivatives of inputs are not used");
   for (size_t i = 0; i < n; i++) {
     const char* bad = NULL;
-    if (find(f, &real_kind, refs[i]) == NULL || input_of(f, refs[i]) < 0)
-      bad = "is no continuous input";
+    if (!is_of(f, &real_kinds, refs[i]) || input_of(f, refs[i]) < 0) bad = "is no continuous input";
     else if (orders[i] < 1 || orders[i] > FMU_ORDERS) bad = "has derivatives of orders 1 to 3 only";
     else if (orders[i] > most) bad = "has no derivatives of this order";
     else if (!isfinite(values[i])) bad = "cannot have a derivative that is not finite";
@@ -251,8 +234,6 @@ static double as_double(int64_t value, fmu_width width) {
   return width == FMU_UINT64 ? (double)(uint64_t)value : (double)value;
 }
 
-static kind kind_of(const fmu_integers* k) { return (kind){k->types, k->widths, k->title}; }
-
 // How many of n values are of the type of the first one, at most a chunk.
 static size_t same_type(const fmu* f, const uint32_t* refs, size_t n) {
   size_t some = 1;
@@ -275,8 +256,7 @@ static const char* limits_of(fmu_width width) {
 
 fmu_status fmu_get_integers(fmu* f, const char* function, const fmu_integers* what,
                             const uint32_t* refs, size_t n, void* values) {
-  const kind k = kind_of(what);
-  if (!known(f, function, &k, refs, n) || !exists(f, function)) return FMU_ERROR;
+  if (!known(f, function, &what->kinds, refs, n) || !exists(f, function)) return FMU_ERROR;
   cpl_component* part = fmu_component(f);
   int64_t wide[CHUNK];
   for (size_t at = 0, some; at < n; at += some) {
@@ -306,8 +286,7 @@ static bool no_new_integers(fmu* f, const fmu_integers* what, const uint32_t* re
 
 fmu_status fmu_set_integers(fmu* f, const char* function, const fmu_integers* what,
                             const uint32_t* refs, size_t n, const void* values) {
-  const kind k = kind_of(what);
-  if (!known(f, function, &k, refs, n)) return FMU_ERROR;
+  if (!known(f, function, &what->kinds, refs, n)) return FMU_ERROR;
   for (size_t i = 0; i < n; i++) {
     const cpl_variable* v = number(f, refs[i]);
     if (!may_set(f, function, v)) return FMU_ERROR;
@@ -357,18 +336,18 @@ fmu_status fmu_set_strings(fmu* f, const char* function, const uint32_t* refs, s
   return fmu_result(f, function, set(f, &(fmu_values){CPL_STRING, refs, n, values}));
 }
 
-static const kind binary_kind = {1u << CPL_BINARY, FMU_ANY_WIDTH, "Binary"};
+static const fmu_kinds binary_kinds = {FMU_BINARY, "Binary"};
 
 fmu_status fmu_get_binaries(fmu* f, const char* function, const uint32_t* refs, size_t n,
                             cpl_binary* values) {
-  if (!known(f, function, &binary_kind, refs, n) || !exists(f, function)) return FMU_ERROR;
+  if (!known(f, function, &binary_kinds, refs, n) || !exists(f, function)) return FMU_ERROR;
   cpl_component* part = fmu_component(f);
   return n == 0 ? FMU_OK : fmu_result(f, function, part->ops->get_binary(part, refs, n, values));
 }
 
 fmu_status fmu_set_binaries(fmu* f, const char* function, const uint32_t* refs, size_t n,
                             const cpl_binary* values) {
-  if (!known(f, function, &binary_kind, refs, n)) return FMU_ERROR;
+  if (!known(f, function, &binary_kinds, refs, n)) return FMU_ERROR;
   for (size_t i = 0; i < n; i++) {
     const cpl_variable* v = number(f, refs[i]);
     if (values[i].data == NULL && values[i].size > 0)
@@ -416,8 +395,8 @@ static cpl_status differences(fmu* f, const fmu_derivative* d, double before[], 
 }
 
 static bool differentiable(fmu* f, const char* function, const fmu_derivative* d) {
-  if (!known(f, function, &real_kind, d->unknowns, d->n_unknowns) ||
-      !known(f, function, &real_kind, d->knowns, d->n_knowns) || !exists(f, function)) {
+  if (!known(f, function, &real_kinds, d->unknowns, d->n_unknowns) ||
+      !known(f, function, &real_kinds, d->knowns, d->n_knowns) || !exists(f, function)) {
     return false;
   }
   for (size_t i = 0; i < d->n_knowns; i++) {
