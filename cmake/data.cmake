@@ -40,6 +40,8 @@ target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)
 
 # Objects, not an archive: --exclude-libs would hide the FMI functions too.
 file(GLOB FMU_RUNTIME CONFIGURE_DEPENDS src/export/runtime/*.c)
+file(GLOB SYSTEM_RUNTIME CONFIGURE_DEPENDS src/export/runtime/system*.c)
+list(REMOVE_ITEM FMU_RUNTIME ${SYSTEM_RUNTIME})
 add_library(couplet_fmu_runtime OBJECT ${FMU_RUNTIME})
 target_include_directories(couplet_fmu_runtime PRIVATE include src src/fmi/headers)
 target_compile_definitions(couplet_fmu_runtime PRIVATE CPL_FMU_CO_SIMULATION)
@@ -71,6 +73,33 @@ add_custom_command(OUTPUT ${CPL_DATA}/libcouplet_fmu.a
   WORKING_DIRECTORY ${merge_folder}
   DEPENDS couplet_fmu_parts ${SUNDIALS_LIBS})
 
+#------------------------------------ the binary of FMUs of systems ------------------------------------
+
+# One for all systems: they differ in what it reads from their resources. The linker takes what it needs from the
+# library; functions that open files are replaced (runtime/system_files.c), so that no reader of XML, YAML or archives is
+# in it.
+list(FILTER FMU_RUNTIME EXCLUDE REGEX "/c_model\\.c$")
+add_library(couplet_system_runtime OBJECT ${FMU_RUNTIME} ${SYSTEM_RUNTIME})
+target_include_directories(couplet_system_runtime PRIVATE include src src/fmi/headers)
+target_include_directories(couplet_system_runtime SYSTEM PRIVATE "${CPL_DEPS}/sundials/include")
+target_compile_definitions(couplet_system_runtime PRIVATE CPL_FMU_CO_SIMULATION)
+set_target_properties(couplet_system_runtime PROPERTIES COMPILE_OPTIONS "${FMU_OPTIONS}")
+set(system_fmus "")
+foreach(version 2 3)
+  add_library(couplet_system_fmu${version} MODULE $<TARGET_OBJECTS:couplet_system_runtime>)
+  add_dependencies(couplet_system_fmu${version} couplet)
+  target_link_libraries(couplet_system_fmu${version} PRIVATE $<TARGET_FILE:couplet> ${SUNDIALS_LIBS} m)
+  target_link_options(couplet_system_fmu${version} PRIVATE
+    -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/export/runtime/fmu${version}.map
+    -Wl,-z,text -Wl,--gc-sections -Wl,-s)
+  if(NOT CPL_SANITIZE) # the sanitizers' runtime is part of the importer
+    target_link_options(couplet_system_fmu${version} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(couplet_system_fmu${version} PROPERTIES PREFIX "" OUTPUT_NAME system_fmu${version}
+    LIBRARY_OUTPUT_DIRECTORY ${CPL_DATA} LINK_DEPENDS "$<TARGET_FILE:couplet>")
+  list(APPEND system_fmus couplet_system_fmu${version})
+endforeach()
+
 foreach(version 2 3)
   configure_file(src/export/runtime/fmu${version}.map ${CPL_DATA}/fmu${version}.map COPYONLY)
 endforeach()
@@ -86,7 +115,7 @@ set(FMU_SOURCES
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
   src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
-foreach(name fmu.h instance.c values.c state.c model_exchange.c constraints.c fmi2_functions.c fmi3_refs.h
+foreach(name fmu.h c_model.c instance.c start.c values.c state.c model_exchange.c constraints.c fmi2_functions.c references.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})
 endforeach()
@@ -99,4 +128,4 @@ add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
 
 add_custom_target(couplet_data ALL DEPENDS ${CPL_DATA}/fmu_runtime.o ${CPL_DATA}/libcouplet_fmu.a
   ${CPL_DATA}/fmu_sources/base_base.h)
-add_dependencies(couplet_cli couplet_data)
+add_dependencies(couplet_cli couplet_data ${system_fmus})

@@ -581,6 +581,11 @@ typedef struct cpl_stepper_ops {
   /// known now. Offered with can.output_derivatives > 0.
   cpl_status (*get_output_derivatives)(cpl_stepper* s, const uint32_t* refs, size_t n,
                                        double* values);
+  /// The time of the next time event; INFINITY: none is known. *sure: no event of another kind can
+  /// come before it.
+  cpl_status (*next_event)(cpl_stepper* s, double* time, bool* sure);
+  /// The event indicators at the time reached, n_indicators of the description.
+  cpl_status (*get_indicators)(cpl_stepper* s, double* z);
 } cpl_stepper_ops;
 
 struct cpl_stepper {

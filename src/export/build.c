@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "couplet/csource.h"
 #include "couplet/export.h"
+#include "couplet/solver.h"
 #include "export/description.h"
 #include "export/sources.h"
 #include "format/file.h"
@@ -213,8 +214,26 @@ static cpl_status check_version(job* j) {
                   j->def->fmi_version);
 }
 
+// Of the stepper that the FMU makes for co-simulation (runtime/c_model.c).
+static cpl_status find_step_capabilities(job* j, cpl_capabilities* can) {
+  cpl_model* m = NULL;
+  cpl_stepper* s = NULL;
+  cpl_solver_def def = cpl_default_solver_def();
+  def.restart_each_step = true;
+  cpl_status st = j->source->ops->make_model(j->source, "stepper", &m);
+  if (st < 0) return st;
+  bool serializes = m->base.can.serialize;
+  st = cpl_integrate(m, &def, &s);
+  if (st < 0) return st;
+  *can = s->base.can;
+  can->serialize = serializes;
+  s->base.ops->destroy(&s->base);
+  return CPL_OK;
+}
+
 static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
+  cpl_capabilities step_can;
   const char* ending = strrchr(j->def->model, '.');
   if (ending == NULL || strcmp(ending, ".c") != 0)
     return cpli_fail_file(j->ctx, CPL_ERR_INPUT, j->def->model,
@@ -225,6 +244,7 @@ static cpl_status open_model(job* j) {
   j->model = cpli_file_argument(j->ctx, j->def->model);
   if (j->model == NULL) return cpli_nomem(j->ctx);
   cpl_status st = cpl_c_open(j->ctx, j->def->model, &j->source);
+  if (st >= 0) st = find_step_capabilities(j, &step_can);
   if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
   if (st < 0) return st;
   make_identifier(j->source->desc->name, j->identifier, sizeof j->identifier);
@@ -232,7 +252,10 @@ static cpl_status open_model(job* j) {
   j->facts =
       (cpli_fmu_facts){.fmi = j->def->fmi_version,
                        .desc = j->source->desc,
+                       .model_exchange = true,
+                       .co_simulation = true,
                        .can = m->base.can,
+                       .step_can = step_can,
                        .time_events = j->def->fmi_version == 3 && requests_time_event(m),
                        .constraint_jacobian = constraints != NULL && constraints->jacobian != NULL,
                        .constraint_attributes = j->def->constraint_attributes,

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Writes buildDescription.xml, and modelDescription.xml for FMI 2.0 and 3.0 except for the
-// variables (description_variables.c) and the structure (description_structure.c).
+// variables (description_variables.c), types (description_types.c) and the structure
+// (description_structure.c).
 #include "export/description.h"
 
 #include <ctype.h>
 #include <math.h>
-
-#include "model/units.h"
 
 void cpli_write_flag(cpli_writer* w, const char* name, bool value) {
   if (value) cpli_writef(w, " %s=\"true\"", name);
@@ -58,16 +57,20 @@ static bool is_structured(const char* name) {
   return strcmp(s, derivative ? ")" : "") == 0;
 }
 
-static bool all_structured(const cpl_description* d) {
-  for (int32_t i = 0; i < d->n_vars; i++) {
-    if (!is_structured(d->vars[i].name)) return false;
+static bool all_structured(const cpli_numbering* n) {
+  for (int32_t i = 0; i < n->desc->n_vars; i++) {
+    if (n->written[i] && !is_structured(n->desc->vars[i].name)) return false;
   }
   return true;
 }
 
 //------------------------------------ head ------------------------------------
 
-static void write_head(cpli_writer* w, const cpli_fmu_facts* facts) {
+static bool by_attributes(const cpli_fmu_facts* facts) {
+  return facts->constraint_attributes && facts->desc->n_constraints > 0 && facts->model_exchange;
+}
+
+static void write_head(cpli_writer* w, const cpli_fmu_facts* facts, const cpli_numbering* n) {
   const cpl_description* d = facts->desc;
   cpli_write(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription");
   cpli_write_attribute(w, "fmiVersion", facts->fmi == 3 ? "3.0" : "2.0");
@@ -79,10 +82,10 @@ static void write_head(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write_attribute(w, "copyright", d->copyright);
   cpli_write_attribute(w, "license", d->license);
   cpli_write_attribute(w, "generationTool", "couplet " CPL_VERSION);
-  cpli_write_attribute(w, "variableNamingConvention", all_structured(d) ? "structured" : "flat");
-  if (facts->fmi == 2) cpli_writef(w, " numberOfEventIndicators=\"%d\"", (int)d->n_indicators);
-  if (facts->constraint_attributes && d->n_constraints > 0)
-    cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
+  cpli_write_attribute(w, "variableNamingConvention", all_structured(n) ? "structured" : "flat");
+  if (facts->fmi == 2 && facts->model_exchange)
+    cpli_writef(w, " numberOfEventIndicators=\"%d\"", (int)d->n_indicators);
+  if (by_attributes(facts)) cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
   cpli_write(w, ">\n");
 }
 
@@ -98,11 +101,11 @@ static void write_number(cpli_writer* w, const cpl_description* d) {
   cpli_writef(w, " maxNumberOfConstraints=\"%d\"", (int)d->n_constraints);
 }
 
-// The schemas allow annotations, but no attributes of their own.
+// The schemas allow annotations, but no attributes of their own. Constraints are those of a model.
 static void write_annotation(cpli_writer* w, const cpli_fmu_facts* facts) {
   const cpl_description* d = facts->desc;
   bool three = facts->fmi == 3;
-  if (d->n_constraints == 0 || facts->constraint_attributes) return;
+  if (d->n_constraints == 0 || facts->constraint_attributes || !facts->model_exchange) return;
   cpli_write(w, three ? "  <Annotations>\n    <Annotation type=\"couplet\">\n"
                       : "  <VendorAnnotations>\n    <Tool name=\"couplet\">\n");
   cpli_write(w, "      <Constraints");
@@ -111,10 +114,6 @@ static void write_annotation(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, "/>\n");
   cpli_write(
       w, three ? "    </Annotation>\n  </Annotations>\n" : "    </Tool>\n  </VendorAnnotations>\n");
-}
-
-static bool by_attributes(const cpli_fmu_facts* facts) {
-  return facts->constraint_attributes && facts->desc->n_constraints > 0;
 }
 
 // The derivatives of outputs are known where all continuous ones are states.
@@ -131,121 +130,67 @@ static bool outputs_are_states(const cpl_description* d) {
 }
 
 static void write_output_order(cpli_writer* w, const cpli_fmu_facts* facts) {
-  if (outputs_are_states(facts->desc)) cpli_write_attribute(w, "maxOutputDerivativeOrder", "1");
+  if (facts->step_can.output_derivatives > 0 || outputs_are_states(facts->desc))
+    cpli_write_attribute(w, "maxOutputDerivativeOrder", "1");
 }
 
-// Attributes of both kinds. Memory is allocated by couplet: the callbacks of FMI 2.0 cannot grow a
-// block.
-static void write_common_flags2(cpli_writer* w, const cpli_fmu_facts* facts) {
+// Attributes of both kinds; the differences in names between the versions are few. Memory is
+// allocated by couplet: the callbacks of FMI 2.0 cannot grow a block.
+static void write_common_flags(cpli_writer* w, const cpli_fmu_facts* facts,
+                               const cpl_capabilities* can) {
+  bool three = facts->fmi == 3;
   cpli_write_attribute(w, "modelIdentifier", facts->identifier);
-  cpli_write_flag(w, "canNotUseMemoryManagementFunctions", true);
-  cpli_write_flag(w, "canGetAndSetFMUstate", facts->can.save_restore);
-  cpli_write_flag(w, "canSerializeFMUstate", facts->can.serialize);
-  cpli_write_flag(w, "providesDirectionalDerivative", facts->can.directional);
+  cpli_write_flag(w, "needsExecutionTool", can->needs_tool);
+  cpli_write_flag(w, "canBeInstantiatedOnlyOncePerProcess", can->once_per_process);
+  cpli_write_flag(w, "canNotUseMemoryManagementFunctions", !three);
+  cpli_write_flag(w, three ? "canGetAndSetFMUState" : "canGetAndSetFMUstate", can->save_restore);
+  cpli_write_flag(w, three ? "canSerializeFMUState" : "canSerializeFMUstate",
+                  can->save_restore && can->serialize);
+  cpli_write_flag(w, three ? "providesDirectionalDerivatives" : "providesDirectionalDerivative",
+                  can->directional);
+  cpli_write_flag(w, "providesAdjointDerivatives", three && can->directional);
 }
 
-static void write_kinds2(cpli_writer* w, const cpli_fmu_facts* facts) {
+static void write_model_exchange(cpli_writer* w, const cpli_fmu_facts* facts) {
+  // after a step states may have to be put back onto the constraints
+  bool steps = facts->can.completed_step || facts->desc->n_constraints > 0;
   cpli_write(w, "  <ModelExchange");
-  write_common_flags2(w, facts);
-  cpli_write_flag(w, "completedIntegratorStepNotNeeded", !facts->can.completed_step);
+  write_common_flags(w, facts, &facts->can);
+  if (facts->fmi == 3) cpli_write_flag(w, "needsCompletedIntegratorStep", steps);
+  else cpli_write_flag(w, "completedIntegratorStepNotNeeded", !steps);
   if (by_attributes(facts)) write_provisions(w, facts);
+  if (facts->fmi == 3 || facts->n_source_files == 0) {
+    cpli_write(w, "/>\n");
+    return;
+  }
   cpli_write(w, ">\n    <SourceFiles>\n");
   for (size_t i = 0; i < facts->n_source_files; i++) {
     cpli_write(w, "      <File");
     cpli_write_attribute(w, "name", facts->source_files[i]);
     cpli_write(w, "/>\n");
   }
-  cpli_write(w, "    </SourceFiles>\n  </ModelExchange>\n  <CoSimulation");
-  write_common_flags2(w, facts);
-  cpli_write_flag(w, "canHandleVariableCommunicationStepSize", true);
-  cpli_write_flag(w, "canInterpolateInputs", true);
+  cpli_write(w, "    </SourceFiles>\n  </ModelExchange>\n");
+}
+
+// Event mode is a step of size zero at an event.
+static void write_co_simulation(cpli_writer* w, const cpli_fmu_facts* facts) {
+  const cpl_capabilities* can = &facts->step_can;
+  bool stops = can->stops_early && can->zero_step;
+  cpli_write(w, "  <CoSimulation");
+  write_common_flags(w, facts, can);
+  cpli_write_flag(w, "canHandleVariableCommunicationStepSize", can->variable_step);
+  if (facts->fmi == 2) cpli_write_flag(w, "canInterpolateInputs", can->input_derivatives > 0);
   write_output_order(w, facts);
+  if (facts->fmi == 3) {
+    cpli_write_flag(w, "providesIntermediateUpdate", stops);
+    cpli_write_flag(w, "mightReturnEarlyFromDoStep", stops);
+    cpli_write_flag(w, "canReturnEarlyAfterIntermediateUpdate", stops);
+    cpli_write_flag(w, "hasEventMode", stops);
+  }
   cpli_write(w, "/>\n");
 }
 
-static void write_common_flags3(cpli_writer* w, const cpli_fmu_facts* facts) {
-  cpli_write_attribute(w, "modelIdentifier", facts->identifier);
-  cpli_write_flag(w, "canGetAndSetFMUState", facts->can.save_restore);
-  cpli_write_flag(w, "canSerializeFMUState", facts->can.serialize);
-  cpli_write_flag(w, "providesDirectionalDerivatives", facts->can.directional);
-  cpli_write_flag(w, "providesAdjointDerivatives", facts->can.directional);
-}
-
-static void write_kinds3(cpli_writer* w, const cpli_fmu_facts* facts) {
-  cpli_write(w, "  <ModelExchange");
-  write_common_flags3(w, facts);
-  cpli_write_flag(w, "needsCompletedIntegratorStep", facts->can.completed_step);
-  if (by_attributes(facts)) write_provisions(w, facts);
-  cpli_write(w, "/>\n  <CoSimulation");
-  write_common_flags3(w, facts);
-  cpli_write_flag(w, "canHandleVariableCommunicationStepSize", true);
-  write_output_order(w, facts);
-  cpli_write_flag(w, "providesIntermediateUpdate", true);
-  cpli_write_flag(w, "mightReturnEarlyFromDoStep", true);
-  cpli_write_flag(w, "canReturnEarlyAfterIntermediateUpdate", true);
-  cpli_write_flag(w, "hasEventMode", true);
-  cpli_write(w, "/>\n");
-}
-
-//------------------------------------ units and types ------------------------------------
-
-static void write_unit(cpli_writer* w, cpl_unit unit) {
-  static const char* const bases[] = {"kg", "m", "s", "A", "K", "mol", "cd", "rad"};
-  cpli_write(w, "    <Unit");
-  cpli_write_attribute(w, "name", unit.name);
-  if (!unit.has_base && !cpli_unit_parse(unit.name, &unit)) {
-    cpli_write(w, "/>\n");
-    return;
-  }
-  cpli_write(w, ">\n      <BaseUnit");
-  for (size_t i = 0; i < CPLI_COUNT(bases); i++) {
-    if (unit.exponents[i] != 0) cpli_writef(w, " %s=\"%d\"", bases[i], unit.exponents[i]);
-  }
-  if (unit.factor != 1) cpli_write_real_attribute(w, "factor", unit.factor);
-  if (unit.offset != 0) cpli_write_real_attribute(w, "offset", unit.offset);
-  cpli_write(w, "/>\n    </Unit>\n");
-}
-
-static void write_units(cpli_writer* w, const cpl_description* d) {
-  if (d->n_units == 0) return;
-  cpli_write(w, "  <UnitDefinitions>\n");
-  for (int32_t i = 0; i < d->n_units; i++) {
-    if (d->units[i].display_of < 0) write_unit(w, d->units[i]);
-  }
-  cpli_write(w, "  </UnitDefinitions>\n");
-}
-
-static bool is_written_type(const cpl_type_def* t) {
-  return t->type == CPL_ENUMERATION && t->n_items > 0;
-}
-
-static void write_type(cpli_writer* w, const cpl_type_def* t, int fmi) {
-  cpli_write(w, fmi == 3 ? "    <EnumerationType" : "    <SimpleType");
-  cpli_write_attribute(w, "name", t->name);
-  if (fmi == 2) cpli_write(w, ">\n      <Enumeration");
-  cpli_write_attribute(w, "quantity", t->quantity);
-  cpli_write(w, ">\n");
-  for (int32_t k = 0; k < t->n_items; k++) {
-    cpli_write(w, "        <Item");
-    cpli_write_attribute(w, "name", t->items[k].name);
-    cpli_writef(w, " value=\"%d\"", (int)t->items[k].value);
-    cpli_write_attribute(w, "description", t->items[k].description);
-    cpli_write(w, "/>\n");
-  }
-  cpli_write(w,
-             fmi == 3 ? "    </EnumerationType>\n" : "      </Enumeration>\n    </SimpleType>\n");
-}
-
-static void write_types(cpli_writer* w, const cpl_description* d, int fmi) {
-  bool any = false;
-  for (int32_t i = 0; i < d->n_types; i++) {
-    if (!is_written_type(&d->types[i])) continue;
-    if (!any) cpli_write(w, "  <TypeDefinitions>\n");
-    any = true;
-    write_type(w, &d->types[i], fmi);
-  }
-  if (any) cpli_write(w, "  </TypeDefinitions>\n");
-}
+//------------------------------------ the rest ------------------------------------
 
 static void write_log_categories(cpli_writer* w) {
   static const char* const categories[][2] = {
@@ -277,18 +222,24 @@ static void write_experiment(cpli_writer* w, const cpl_default_experiment* e) {
 
 cpl_status cpli_write_description(cpli_writer* w, const cpli_fmu_facts* facts) {
   const cpl_description* d = facts->desc;
-  write_head(w, facts);
-  if (facts->fmi == 3) write_kinds3(w, facts);
-  else write_kinds2(w, facts);
-  write_units(w, d);
-  write_types(w, d, facts->fmi);
+  cpli_numbering n;
+  cpl_status st = cpli_numbering_make(w->ctx, facts, &n);
+  if (st < 0) {
+    cpli_numbering_free(&n);
+    return st;
+  }
+  write_head(w, facts, &n);
+  if (facts->model_exchange) write_model_exchange(w, facts);
+  if (facts->co_simulation) write_co_simulation(w, facts);
+  cpli_write_types(w, &n);
   write_log_categories(w);
   write_experiment(w, &d->experiment);
   if (facts->fmi == 2) write_annotation(w, facts);
-  cpli_write_variables(w, facts);
-  cpl_status st = cpli_write_structure(w, facts);
+  cpli_write_variables(w, facts, &n);
+  st = cpli_write_structure(w, facts, &n);
   if (facts->fmi == 3) write_annotation(w, facts);
   cpli_write(w, "</fmiModelDescription>\n");
+  cpli_numbering_free(&n);
   return st < 0 ? st : cpli_writer_status(w);
 }
 

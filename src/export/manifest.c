@@ -5,7 +5,6 @@
 // model description while the form with residuals is enabled. Outputs, which no Jacobian needs, are
 // declared to depend on all variables.
 #include "export/description.h"
-#include "export/runtime/fmi3_refs.h"
 
 static void write_reference(cpli_writer* w, const char* element, uint32_t ref) {
   cpli_writef(w, "    <%s valueReference=\"%u\"/>\n", element, (unsigned)ref);
@@ -14,7 +13,7 @@ static void write_reference(cpli_writer* w, const char* element, uint32_t ref) {
 static void write_variables(cpli_writer* w, const cpli_numbering* n, const char* element,
                             const int32_t* vars, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
-    if (cpli_number_extent(n, vars[i]) > 0) write_reference(w, element, cpli_number_of(n, vars[i]));
+    if (n->extent[vars[i]] > 0) write_reference(w, element, cpli_number_of(n, vars[i]));
   }
 }
 
@@ -47,7 +46,7 @@ static void write_dependencies(cpli_writer* w, const cpli_numbering* n, const cp
 static void write_derivatives(cpli_writer* w, const cpli_numbering* n, bool* seen) {
   const cpl_description* d = n->desc;
   for (int32_t i = 0; i < d->n_states; i++) {
-    int32_t count = cpli_number_extent(n, d->derivatives[i]);
+    int32_t count = n->extent[d->derivatives[i]];
     if (count == 0) continue;
     cpli_writef(w, "    <ContinuousStateDerivative valueReference=\"%u\"",
                 (unsigned)cpli_number_of(n, d->derivatives[i]));
@@ -80,10 +79,14 @@ static void write_residual(cpli_writer* w, const cpli_numbering* n, int32_t resi
 cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts) {
   const cpl_description* d = facts->desc;
   const cpl_structure* s = &d->structure;
-  cpli_numbering n = cpli_numbering_of(facts);
-  cpli_refs3 refs = cpli_refs3_make(n.n_numbers, n.n_strings);
-  bool* seen = cpli_alloc(w->ctx, (size_t)d->n_vars, sizeof *seen);
-  if (seen == NULL) return cpli_nomem(w->ctx);
+  cpli_numbering n;
+  cpl_status st = cpli_numbering_make(w->ctx, facts, &n);
+  cpli_refs3 refs = n.refs;
+  bool* seen = st >= 0 ? cpli_alloc(w->ctx, (size_t)d->n_vars, sizeof *seen) : NULL;
+  if (seen == NULL) {
+    cpli_numbering_free(&n);
+    return cpli_nomem(w->ctx);
+  }
   cpli_write(w,
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiLayeredStandardManifest\n"
              "  xmlns:fmi-ls=\"http://fmi-standard.org/fmi-ls-manifest\"\n"
@@ -91,7 +94,7 @@ cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts) {
              "  fmi-ls:fmi-ls-version=\"0.0.1\"\n"
              "  fmi-ls:fmi-ls-description=\"Layered standard for DAE support in FMI\">\n");
   cpli_writef(w, "  <EnableDAE valueReference=\"%u\"/>\n  <AlgebraicVariables>\n",
-              (unsigned)cpli_refs3_enable(&refs, d));
+              (unsigned)refs.enable);
   write_variables(w, &n, "AlgebraicVariable", d->algebraics, d->n_algebraics);
   cpli_write(w, "  </AlgebraicVariables>\n  <ModelStructure>\n");
   write_unknowns(w, &n, "Output", s->outputs, s->n_outputs);
@@ -103,5 +106,6 @@ cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts) {
   for (int32_t r = 0; r < d->n_algebraics; r++) write_residual(w, &n, r, seen);
   cpli_write(w, "  </ModelStructure>\n</fmiLayeredStandardManifest>\n");
   cpli_free(w->ctx, seen);
+  cpli_numbering_free(&n);
   return cpli_writer_status(w);
 }

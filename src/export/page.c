@@ -89,9 +89,12 @@ cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_write(w, "</h1>\n<p>");
   cpli_write_escaped(w, d->description);
   cpli_writef(w,
-              "</p>\n<p>FMI %d.0 for model exchange and co-simulation; %d continuous states, %d "
+              "</p>\n<p>FMI %d.0 for %s%s%s; %d continuous states, %d "
               "event indicators. Made by couplet %s.</p>\n",
-              facts->fmi, (int)d->n_states, (int)d->n_indicators, CPL_VERSION);
+              facts->fmi, facts->model_exchange ? "model exchange" : "",
+              facts->model_exchange && facts->co_simulation ? " and " : "",
+              facts->co_simulation ? "co-simulation" : "", (int)d->n_states, (int)d->n_indicators,
+              CPL_VERSION);
   for (int group = 0; group < (int)CPLI_COUNT(titles); group++) {
     write_group(w, d, group, titles[group]);
   }

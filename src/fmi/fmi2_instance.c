@@ -30,8 +30,9 @@ static cpl_status exit_init(cpl_component* c) {
   cpli_fmi2* in = instance_of(c);
   cpl_status st = cpli_fmi2ExitInitializationMode(&in->base);
   in->event = (fmi2EventInfo){0};
-  if (st >= 0) in->base.phase = in->base.co_simulation ? CPLI_STEPPING : CPLI_EVENT;
-  return st;
+  if (st < 0) return st;
+  in->base.phase = in->base.co_simulation ? CPLI_STEPPING : CPLI_EVENT;
+  return cpli_announce_constraints(&in->base);
 }
 
 //------------------------------------ values ------------------------------------

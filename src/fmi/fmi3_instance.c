@@ -124,7 +124,7 @@ static cpl_status exit_init(cpl_component* c) {
   cpli_fmi3_clocked_close(in);
   if (st != CPL_OK) return st;
   in->base.phase = in->base.co_simulation && !in->event_mode ? CPLI_STEPPING : CPLI_EVENT;
-  return in->base.co_simulation ? cpli_fmi3_settle(in) : CPL_OK;
+  return in->base.co_simulation ? cpli_fmi3_settle(in) : cpli_announce_constraints(&in->base);
 }
 
 //------------------------------------ saved states ------------------------------------

@@ -202,3 +202,6 @@ cpli_curve_orders cpli_curve_now(const cpli_fmu_instance* in, const cpl_curve* c
 /// are offered as far as the binary has their functions.
 /// Borrowed: kind and calls, for the life of the instance.
 cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind, const cpli_model_calls* calls);
+/// After the initialisation: asks for the number of constraints, where there are any, so that an
+/// FMU of couplet does not project its states itself.
+cpl_status cpli_announce_constraints(cpli_fmu_instance* in);

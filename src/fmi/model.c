@@ -141,6 +141,12 @@ static void offer_constraints(cpli_fmu_instance* in) {
   in->model_ops.constraints = ops;
 }
 
+cpl_status cpli_announce_constraints(cpli_fmu_instance* in) {
+  size_t n;
+  const cpl_constraint_ops* ops = in->model_ops.constraints;
+  return ops != NULL ? ops->count(&in->head.model, &n) : CPL_OK;
+}
+
 cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind,
                             const cpli_model_calls* calls) {
   in->component_ops.kind = kind;

@@ -584,6 +584,16 @@ static cpl_status stepper_value_time(cpl_stepper* self, uint32_t ref, double* si
   return CALL(stepper, value_time, IN(&ref, 1), OUT(since, 1), OUT(next, 1));
 }
 
+static cpl_status stepper_next_event(cpl_stepper* self, double* time, bool* sure) {
+  *time = INFINITY;
+  *sure = false;
+  return CALL(stepper, next_event, OUT(time, 1), OUT(sure, 1));
+}
+
+static cpl_status stepper_get_indicators(cpl_stepper* self, double* z) {
+  return CALL(stepper, get_indicators, OUT(z, (size_t)self->base.desc->n_indicators));
+}
+
 static double stepper_next_break(cpl_stepper* self, double tolerance) {
   double next = INFINITY;
   CALL(stepper, next_break, IN(&tolerance, 1), OUT(&next, 1));

@@ -187,6 +187,8 @@ RUN(stepper, value_time,
     STEPPER->ops->value_time(STEPPER, *ARG(0, uint32_t), ARG(1, double), ARG(2, double)))
 RUN(stepper, get_output_derivatives,
     STEPPER->ops->get_output_derivatives(STEPPER, REFS(0), ARG(1, double)))
+RUN(stepper, next_event, STEPPER->ops->next_event(STEPPER, ARG(0, double), ARG(1, bool)))
+RUN(stepper, get_indicators, STEPPER->ops->get_indicators(STEPPER, ARG(0, double)))
 RUN(stepper, next_break,
     (*ARG(1, double) = STEPPER->ops->next_break(STEPPER, *ARG(0, double)), CPL_OK))
 

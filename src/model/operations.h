@@ -96,7 +96,9 @@
   X(stepper, value_time, (cpl_stepper * self, uint32_t ref, double* since, double* next),        \
     (self, ref, since, next))                                                                    \
   X(stepper, get_output_derivatives,                                                             \
-    (cpl_stepper * self, const uint32_t* refs, size_t n, double* v), (self, refs, n, v))
+    (cpl_stepper * self, const uint32_t* refs, size_t n, double* v), (self, refs, n, v))         \
+  X(stepper, next_event, (cpl_stepper * self, double* time, bool* sure), (self, time, sure))     \
+  X(stepper, get_indicators, (cpl_stepper * self, double* z), (self, z))
 
 // Table and name: operations for reports and messages, which clocks do not measure.
 #define CPLI_REPORT_OPERATIONS(X) \

@@ -342,6 +342,19 @@ static double next_kink(cpl_stepper* base, double tolerance) {
   return s->m->ops->next_break(s->m, after, tolerance).time;
 }
 
+static cpl_status next_event(cpl_stepper* base, double* time, bool* sure) {
+  const cpli_integrate* s = (const cpli_integrate*)base;
+  *time = s->next_time;
+  *sure = s->nz == 0 && !s->m->base.can.completed_step;
+  return CPL_OK;
+}
+
+static cpl_status get_indicators(cpl_stepper* base, double* z) {
+  cpli_integrate* s = (cpli_integrate*)base;
+  cpl_status st = cpli_curves_refresh(s);
+  return st != CPL_OK || s->nz == 0 ? st : s->m->ops->get_indicators(s->m, z);
+}
+
 static cpl_status set_states(cpl_stepper* base, const int32_t* states, size_t n,
                              const double* values) {
   cpli_integrate* s = (cpli_integrate*)base;
@@ -487,7 +500,9 @@ static const cpl_stepper_ops stepper_ops = {.size = sizeof(cpl_stepper_ops),
                                             .wants_update = cpli_curves_want_update,
                                             .ahead = ahead,
                                             .set_states = set_states,
-                                            .next_break = next_kink};
+                                            .next_break = next_kink,
+                                            .next_event = next_event,
+                                            .get_indicators = get_indicators};
 
 void cpl_init_solver_def(cpl_solver_def* def, size_t size) {
   const cpl_solver_def all = {.kind = CPL_SOLVER_CVODE, .rtol = 1e-6};

@@ -101,7 +101,7 @@ static void values_are_checked(void** state) {
   whole = 4;
   refused_with(&h, d.fmi2SetInteger(c, &gear, 1, &whole), "not between 1 and 3");
   refused_with(&h, d.fmi2GetBoolean(c, &count, 1, &whole), "no Boolean");
-  refused_with(&h, d.fmi2GetString(c, &none, 1, &text), "no String reference");
+  refused_with(&h, d.fmi2GetString(c, &none, 1, &text), "no String with value reference");
   refused_with(&h, d.fmi2SetString(c, &said, 1, &text), "NULL");
   CHECK_FMI(d.fmi2EnterInitializationMode(c), fmi2OK);
   CHECK_FMI(d.fmi2ExitInitializationMode(c), fmi2OK);

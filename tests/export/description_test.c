@@ -30,8 +30,13 @@ static void write_both(cpl_context* ctx, int fmi, cpli_writer* xml, cpli_writer*
   *xml = *page = (cpli_writer){.ctx = ctx};
   *st = cpl_c_define(ctx, &model, &source);
   if (*st >= 0) {
-    cpli_fmu_facts facts = {
-        .fmi = fmi, .time_events = true, .desc = source->desc, .identifier = "id", .guid = "{1}"};
+    cpli_fmu_facts facts = {.fmi = fmi,
+                            .model_exchange = true,
+                            .co_simulation = true,
+                            .time_events = true,
+                            .desc = source->desc,
+                            .identifier = "id",
+                            .guid = "{1}"};
     *st = cpli_write_description(xml, &facts);
     if (*st >= 0 && fmi == 3) *st = cpli_write_build_description(xml, &facts);
     if (*st >= 0) *st = cpli_write_page(page, &facts);

@@ -139,13 +139,13 @@ static void values_are_checked(void** state) {
   size_t size = 0;
   fmi3Binary bytes = NULL;
   refused_with(&h, d.GetFloat64(c, &none, 1, &real, 1), "no Float64 with value reference 1000");
-  refused_with(&h, d.GetFloat64(c, &count, 1, &real, 1), "no Real");
+  refused_with(&h, d.GetFloat64(c, &count, 1, &real, 1), "no Float64");
   refused_with(&h, d.GetFloat32(c, &count, 1, &single, 1), "no Float32");
   CHECK_FMI3(d.GetFloat32(c, NULL, 0, NULL, 0), fmi3OK);
   refused_with(&h, d.SetInt32(c, &count, 1, &whole, 1), "not between -1000 and 1000");
   refused_with(&h, d.SetInt32(c, &out, 1, &whole, 1), "computed by the model");
   refused_with(&h, d.GetInt32(c, &gear, 1, &whole, 1), "no Int32");
-  refused_with(&h, d.GetInt64(c, &count, 1, &item, 1), "no Enumeration");
+  refused_with(&h, d.GetInt64(c, &count, 1, &item, 1), "no Int64");
   refused_with(&h, d.SetInt64(c, &gear, 1, &item, 1), "not between 1 and 3");
   refused_with(&h, d.GetBoolean(c, &count, 1, &flag, 1), "no Boolean");
   refused_with(&h, d.GetString(c, &on, 1, &text, 1), "no String");

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Constraints of the model, for importers that use the extension (docs/fmi-extensions.md).
+// Constraints of a model, for importers that use the extension (docs/fmi-extensions.md), and for
+// all others: there a step that leaves the constraints by more than the tolerance requests an
+// event, in which the states are put back onto them.
 #include <float.h>
 #include <math.h>
 
@@ -17,7 +19,7 @@ typedef struct work {
 } work;
 
 static cpl_status begin(work* w, fmu* f) {
-  size_t n = f->cm->at.nx, most = (size_t)f->cm->desc.n_constraints;
+  size_t n = (size_t)f->desc->n_states, most = (size_t)f->desc->n_constraints;
   cpl_model* m = f->model;
   *w = (work){.f = f};
   cpl_status st = cpli_manifold_init(&w->manifold, f->ctx, n, most);
@@ -58,10 +60,27 @@ static cpl_status differences(work* w, double* jac) {
   return st != CPL_OK ? st : back;
 }
 
+// From the entries of a sparsity pattern. w->trial and w->c_trial are too short for the entries,
+// which are put into the first rows and moved from the last one on.
+static cpl_status by_entries(work* w, double* jac) {
+  cpl_model* m = w->f->model;
+  const int32_t *first, *column;
+  size_t n = w->manifold.n, active = w->manifold.active;
+  cpl_status st = m->ops->constraints->pattern(m, &first, &column);
+  if (st == CPL_OK) st = m->ops->constraints->entries(m, jac);
+  for (size_t i = active; st == CPL_OK && i-- > 0;) {
+    memset(w->trial, 0, n * sizeof(double));
+    for (int32_t k = first[i]; k < first[i + 1]; k++) w->trial[column[k]] += jac[k];
+    memcpy(jac + i * n, w->trial, n * sizeof(double));
+  }
+  return st;
+}
+
 static cpl_status jacobian(work* w, double* jac) {
   cpl_model* m = w->f->model;
-  return m->ops->constraints->jacobian != NULL ? m->ops->constraints->jacobian(m, jac)
-                                               : differences(w, jac);
+  const cpl_constraint_ops* ops = m->ops->constraints;
+  if (ops->entries != NULL && ops->pattern != NULL) return by_entries(w, jac);
+  return ops->jacobian != NULL ? ops->jacobian(m, jac) : differences(w, jac);
 }
 
 // From w->x.
@@ -129,13 +148,15 @@ static cpl_status project(work* w, double tolerance, size_t limit, double* chang
 //------------------------------------ functions ------------------------------------
 
 static bool has_constraints(fmu* f, const char* function) {
-  if (f->model->ops->constraints != NULL) return true;
+  f->importer_projects = true;
+  if (f->model->ops->constraints != NULL && f->model->ops->constraints->get != NULL) return true;
   fmu_refuse(f, function, "the model has no constraints");
   return false;
 }
 
 fmu_status fmu_count_constraints(fmu* f, const char* function, size_t* n) {
   *n = 0;
+  f->importer_projects = true;
   if (f->model->ops->constraints == NULL) return FMU_OK;
   return fmu_result(f, function, f->model->ops->constraints->count(f->model, n));
 }
@@ -170,13 +191,13 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
   if (!has_constraints(f, function)) return FMU_ERROR;
   if (!(tolerance > 0)) return fmu_refuse(f, function, "the tolerance is %g", tolerance);
   cpl_status st = begin(&w, f);
-  size_t bytes = f->cm->at.nx * sizeof(double);
-  double* before = st == CPL_OK ? cpli_alloc(f->ctx, f->cm->at.nx, sizeof(double)) : NULL;
+  size_t n = (size_t)f->desc->n_states, bytes = n * sizeof(double);
+  double* before = st == CPL_OK ? cpli_alloc(f->ctx, n, sizeof(double)) : NULL;
   if (st == CPL_OK && before == NULL) st = cpli_nomem(f->ctx);
   if (st == CPL_OK) {
     memcpy(before, w.x, bytes);
     st = project(&w, tolerance, limit, change);
-    for (size_t i = 0; i < f->cm->at.nx; i++) change[i] = w.x[i] - before[i];
+    for (size_t i = 0; i < n; i++) change[i] = w.x[i] - before[i];
     if (st != CPL_OK || !apply) {
       cpl_status back = f->model->ops->set_states(f->model, before);
       if (st == CPL_OK) st = back;
@@ -185,4 +206,124 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
   cpli_free(f->ctx, before);
   end(&w);
   return fmu_result(f, function, st);
+}
+
+//------------------------------------ events of their own ------------------------------------
+
+// In the algorithm of a solver: a change of the states has the size 1 when it is as large as the
+// tolerance.
+static void set_weights(work* w) {
+  const fmu* f = w->f;
+  const cpl_default_experiment* e = &f->desc->experiment;
+  double tolerance = f->setup.has_tolerance ? f->setup.tolerance
+                     : e->has_tolerance     ? e->tolerance
+                                            : 1e-6;
+  for (size_t i = 0; i < w->manifold.n; i++)
+    w->manifold.weight[i] = 1 / (tolerance * (fabs(w->x[i]) + w->nominal[i]));
+}
+
+static cpl_status keep_slopes(fmu* f, const cpli_manifold* k) {
+  if (f->slopes == NULL)
+    f->slopes = cpli_alloc(f->ctx, (size_t)f->desc->n_constraints, sizeof *f->slopes);
+  if (f->slopes == NULL) return cpli_nomem(f->ctx);
+  memcpy(f->slopes, k->size, k->active * sizeof *f->slopes);
+  f->n_slopes = k->active;
+  return CPL_OK;
+}
+
+static cpl_status find_slopes(fmu* f) {
+  work w;
+  cpl_status st = begin(&w, f);
+  if (st == CPL_OK) set_weights(&w);
+  if (st == CPL_OK) st = jacobian(&w, w.manifold.gradients);
+  if (st == CPL_OK) {
+    cpli_manifold_factor(&w.manifold);
+    st = keep_slopes(f, &w.manifold);
+  }
+  end(&w);
+  return st;
+}
+
+// Residuals over the sizes of their gradients are distances. The gradients are those of the last
+// event, as long as their number is the same.
+cpl_status fmu_projection_due(fmu* f, bool* due) {
+  const cpl_constraint_ops* ops = f->model->ops->constraints;
+  size_t n = 0, n_states = (size_t)f->desc->n_states;
+  double few[16], *c = few;
+  *due = false;
+  if (ops == NULL || ops->get == NULL || f->importer_projects || f->not_projected || f->dae)
+    return CPL_OK;
+  cpl_status st = ops->count(f->model, &n);
+  if (st != CPL_OK || n == 0 || n_states == 0) return st;
+  if (f->n_slopes != n) st = find_slopes(f);
+  if (st == CPL_OK && f->desc->n_constraints > (int32_t)CPLI_COUNT(few)) {
+    c = cpli_alloc(f->ctx, (size_t)f->desc->n_constraints, sizeof *c);
+    if (c == NULL) return cpli_nomem(f->ctx);
+  }
+  if (st == CPL_OK) st = ops->get(f->model, c);
+  for (size_t k = 0; k < n && st == CPL_OK && !*due; k++)
+    *due = f->slopes[k] > 0 && !(fabs(c[k]) <= f->slopes[k] * sqrt((double)n_states));
+  if (c != few) cpli_free(f->ctx, c);
+  return st;
+}
+
+// Until a step is small compared with the tolerance.
+static cpl_status approach(work* w, double* change) {
+  enum { MOST = 20 };
+  cpl_model* m = w->f->model;
+  if (m->ops->constraints->projection != NULL) {
+    cpl_status own = m->ops->constraints->projection(m, 1e-10, MOST, change);
+    return own == CPL_OK ? move(w, change) : own;
+  }
+  for (int i = 0; i < MOST; i++) {
+    cpl_status st = step(w, change);
+    if (st == CPL_OK) st = move(w, change);
+    if (st != CPL_OK) return st;
+    if (cpli_manifold_norm(&w->manifold, change) <= 1e-3) return keep_slopes(w->f, &w->manifold);
+  }
+  return CPL_RETRY;
+}
+
+static cpl_status project_now(fmu* f, bool* moved) {
+  work w;
+  size_t n = (size_t)f->desc->n_states;
+  cpl_status st = begin(&w, f);
+  double* room = st == CPL_OK ? cpli_alloc(f->ctx, 2 * n, sizeof *room) : NULL;
+  if (st == CPL_OK && room == NULL) st = cpli_nomem(f->ctx);
+  if (st == CPL_OK) {
+    memcpy(room, w.x, n * sizeof *room);
+    set_weights(&w);
+    st = approach(&w, room + n);
+    *moved = st == CPL_OK;
+    if (st == CPL_RETRY) {
+      f->not_projected = true;
+      fmu_log(f, FMU_WARNING, FMU_LOG_WARNING,
+              "the states at t=%.12g cannot be put onto the constraints, and will move away from "
+              "them",
+              f->time);
+      st = f->model->ops->set_states(f->model, room);
+    }
+  }
+  cpli_free(f->ctx, room);
+  end(&w);
+  return st;
+}
+
+// States are set in continuous time, so that every kind of model accepts them; the importer has not
+// left the event yet.
+cpl_status fmu_project_at_event(fmu* f, bool* moved) {
+  bool due = false, wanted = f->projection_wanted && !f->importer_projects;
+  *moved = f->projection_wanted = false;
+  cpl_status st = fmu_projection_due(f, &due);
+  due = due || wanted;
+  if (st != CPL_OK || !due) return st;
+  st = f->model->ops->enter_continuous(f->model);
+  f->ahead = st >= 0;
+  return st < 0 ? st : project_now(f, moved);
+}
+
+cpl_status fmu_back_to_event(fmu* f) {
+  if (!f->ahead) return CPL_OK;
+  f->ahead = false;
+  return f->model->ops->enter_event(f->model);
 }

@@ -87,9 +87,8 @@ fmi2Status coupletInputEvent(fmi2Component c, fmi2Boolean* wanted, fmi2Real* mar
 
 fmi2Status coupletInputDerivativeOrder(fmi2Component c, fmi2Integer* order) {
   ENTER(FMU_ANY);
-  (void)f;
   if (order == NULL) return fmi2Error;
-  *order = FMU_ORDERS;
+  *order = fmu_component(f) != NULL ? fmu_input_order(f) : 0;
   return fmi2OK;
 }
 

@@ -22,14 +22,46 @@ static void send(const fmu_host* host, const char* instance, fmu_status status,
   logger(host->environment, instance, (fmi2Status)status, category, plain ? text : "%s", text);
 }
 
+static int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = (char)(c | 0x20);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// The path of a file URI: file:/a, file:///a or file://localhost/a, with %20 for a blank; importers
+// also give plain paths. NULL: there is none, or not enough room.
+static const char* path_of(const char* uri, char* path, size_t size) {
+  size_t n = 0;
+  if (uri == NULL) return NULL;
+  bool is_uri = strncmp(uri, "file:", 5) == 0;
+  const char* s = is_uri ? uri + 5 : uri;
+  if (is_uri && s[0] == '/' && s[1] == '/') {
+    s = strchr(s + 2, '/');
+    if (s == NULL) return NULL;
+  }
+  for (; *s != '\0'; s++) {
+    if (n + 1 >= size) return NULL;
+    bool coded = is_uri && *s == '%' && hex(s[1]) >= 0 && hex(s[2]) >= 0;
+    path[n++] = coded ? (char)(hex(s[1]) * 16 + hex(s[2])) : *s;
+    if (coded) s += 2;
+  }
+  path[n] = '\0';
+  return path;
+}
+
 fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2String fmuGUID,
                               fmi2String fmuResourceLocation,
                               const fmi2CallbackFunctions* functions, fmi2Boolean visible,
                               fmi2Boolean loggingOn) {
-  (void)fmuResourceLocation, (void)visible;
+  (void)visible;
+  char path[4096];
   fmu_host host = {.send = send};
-  fmu_birth birth = {__func__, instanceName, fmuGUID, fmuType == fmi2CoSimulation,
-                     loggingOn != fmi2False};
+  fmu_birth birth = {.function = __func__,
+                     .name = instanceName,
+                     .guid = fmuGUID,
+                     .stepping = fmuType == fmi2CoSimulation,
+                     .logging = loggingOn != fmi2False,
+                     .resources = path_of(fmuResourceLocation, path, sizeof path)};
   if (functions != NULL) {
     host.environment = functions->componentEnvironment;
     host.logger = (void (*)(void))functions->logger;
@@ -97,19 +129,20 @@ fmi2Status fmi2Reset(fmi2Component c) {
 //------------------------------------ values ------------------------------------
 
 // An Enumeration is read and written as an Integer.
-static const fmu_integers integers = {FMU_INTEGER | FMU_ENUMERATION, FMU_INT32, "Integer"};
-static const fmu_integers booleans = {FMU_BOOLEAN, FMU_INT32, "Boolean"};
+static const fmu_kinds reals = {FMU_REAL, "Real"};
+static const fmu_integers integers = {{FMU_INTEGER | FMU_ENUMERATION, "Integer"}, FMU_INT32};
+static const fmu_integers booleans = {{FMU_BOOLEAN, "Boolean"}, FMU_INT32};
 
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                        fmi2Real value[]) {
   ENTER(FMU_ANY);
-  DO(fmu_get_reals(f, __func__, vr, nvr, value));
+  DO(fmu_get_reals(f, __func__, &reals, vr, nvr, value));
 }
 
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,
                        const fmi2Real value[]) {
   ENTER(FMU_SETTABLE);
-  DO(fmu_set_reals(f, __func__, vr, nvr, value));
+  DO(fmu_set_reals(f, __func__, &reals, vr, nvr, value));
 }
 
 fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t nvr,

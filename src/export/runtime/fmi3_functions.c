@@ -47,10 +47,10 @@ fmi3Instance fmi3InstantiateModelExchange(fmi3String instanceName, fmi3String in
                                           fmi3Boolean loggingOn,
                                           fmi3InstanceEnvironment instanceEnvironment,
                                           fmi3LogMessageCallback logMessage) {
-  (void)resourcePath, (void)visible;
+  (void)visible;
   fmu_host host = {
       .send = send, .environment = instanceEnvironment, .logger = (void (*)(void))logMessage};
-  fmu_birth birth = {__func__, instanceName, instantiationToken, false, loggingOn};
+  fmu_birth birth = {__func__, instanceName, instantiationToken, false, loggingOn, resourcePath};
   return fmu_create(&birth, &host);
 }
 
@@ -62,16 +62,16 @@ fmi3Instance fmi3InstantiateCoSimulation(
     fmi3LogMessageCallback logMessage, fmi3IntermediateUpdateCallback intermediateUpdate) {
   // every variable can be read in intermediate updates
   (void)requiredIntermediateVariables, (void)nRequiredIntermediateVariables;
-  (void)resourcePath, (void)visible;
+  (void)visible;
   fmu_host host = {.send = send,
                    .look_in = intermediateUpdate != NULL ? look_in : NULL,
                    .environment = instanceEnvironment,
                    .logger = (void (*)(void))logMessage,
                    .intermediate = (void (*)(void))intermediateUpdate};
-  fmu_birth birth = {__func__, instanceName, instantiationToken, true, loggingOn};
+  fmu_birth birth = {__func__, instanceName, instantiationToken, true, loggingOn, resourcePath};
   fmu* f = fmu_create(&birth, &host);
   if (f == NULL) return NULL;
-  f->event_mode = eventModeUsed;
+  f->event_mode = eventModeUsed && f->stepper->base.can.zero_step;
   f->early_return = earlyReturnAllowed;
   return f;
 }
@@ -141,8 +141,6 @@ fmi3Status fmi3Terminate(fmi3Instance instance) {
 
 fmi3Status fmi3Reset(fmi3Instance instance) {
   ENTER(FMU_AT_REST);
-  f->configuring = f->dae = false;
-  if (f->model != NULL) cpli_cmodel_as_residuals(f->model, false);
   DO(fmu_reset(f, __func__));
 }
 
@@ -150,7 +148,7 @@ fmi3Status fmi3Reset(fmi3Instance instance) {
 // residuals (FMI-LS-DAE); fmi3SetBoolean sets it.
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
   ENTER(FMU_INSTANTIATED);
-  if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  if (f->desc->n_algebraics == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
   if (f->configuring) DO(fmu_refuse(f, __func__, "the instance is in Configuration Mode"));
   f->configuring = true;
   return fmi3OK;
@@ -158,11 +156,10 @@ fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
 
 fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
   ENTER(FMU_INSTANTIATED);
-  if (f->cm->at.na == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
+  if (f->desc->n_algebraics == 0) DO(fmu_refuse(f, __func__, "there are no structural parameters"));
   if (!f->configuring) DO(fmu_refuse(f, __func__, "the instance is not in Configuration Mode"));
   f->configuring = false;
-  cpli_cmodel_as_residuals(f->model, f->dae);
-  return fmi3OK;
+  DO(fmu_configured(f, __func__));
 }
 
 //------------------------------------ states ------------------------------------
@@ -294,13 +291,13 @@ fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, fmi3Float64 
 
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, size_t* nEventIndicators) {
   ENTER_ME(FMU_ANY);
-  *nEventIndicators = f->cm->at.nz;
+  *nEventIndicators = (size_t)f->desc->n_indicators;
   return fmi3OK;
 }
 
 fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t* nContinuousStates) {
   ENTER_ME(FMU_ANY);
-  *nContinuousStates = f->cm->at.nx;
+  *nContinuousStates = (size_t)f->desc->n_states;
   return fmi3OK;
 }
 
@@ -327,7 +324,7 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 currentCommunicationPoi
   if (terminateSimulation != NULL) *terminateSimulation = f->end_wanted;
   if (earlyReturn != NULL) *earlyReturn = f->early_return && f->time < from + h;
   if (lastSuccessfulTime != NULL) *lastSuccessfulTime = f->time;
-  return (fmi3Status)status;
+  return status == FMU_OK && result.end == CPL_STEP_REFUSED ? fmi3Discard : (fmi3Status)status;
 }
 
 fmi3Status fmi3GetMaxStepSize(fmi3Instance instance, fmi3Float64* size) {
@@ -349,7 +346,7 @@ fmi3Status coupletSetInputDerivatives3(fmi3Instance instance,
   ENTER_CS(FMU_INITIALIZING | FMU_STEPPED | FMU_EVENT);
   fmu_status status = FMU_OK;
   for (size_t i = 0; i < n && status == FMU_OK; i++) {
-    uint32_t first = valueReferences[i], ref = first + (uint32_t)elements[i];
+    uint32_t first = valueReferences[i], ref = first + (uint32_t)elements[i];  // of a Real
     if (elements[i] < 0 || (uint32_t)elements[i] >= fmu_extent3(f, first))
       return (fmi3Status)fmu_refuse(f, __func__, "value reference %u has no element %d",
                                     (unsigned)first, (int)elements[i]);

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// FMI 3.0 over the instance: values. Arrays are read and set as a whole; in the model, each element
-// has its reference.
+// FMI 3.0 over the instance: values. Arrays are read and set as a whole; in the description each
+// element has its reference.
 #include <math.h>
 
-#include "export/runtime/fmi3_refs.h"
 #include "export/runtime/fmu.h"
 #include "fmi3Functions.h"
 
@@ -14,14 +13,12 @@
   if (f == NULL) return fmi3Error
 #define DO(call) return (fmi3Status)(call)
 
-static cpli_refs3 refs_of(const fmu* f) { return cpli_refs3_make(f->cm->at.n, f->cm->at.ns); }
-
 //------------------------------------ arrays ------------------------------------
 
 uint32_t fmu_extent3(const fmu* f, uint32_t ref) {
-  const cpl_array* array;
-  if (ref >= f->cm->at.n) return 1;
-  return (uint32_t)cpli_extent3(&f->cm->desc, f->var_of_ref[ref], &array);
+  int32_t var = fmu_number(f, ref);
+  if (var < 0 && ref >= f->refs3.strings) var = fmu_string(f, ref - f->refs3.strings);
+  return var >= 0 ? (uint32_t)f->extent[var] : 1;  // others are found out later
 }
 
 static bool count(fmu* f, const char* function, const uint32_t* vr, size_t n, size_t n_values) {
@@ -41,14 +38,14 @@ static bool count(fmu* f, const char* function, const uint32_t* vr, size_t n, si
 }
 
 static bool reserve(fmu* f, const char* function, size_t n) {
-  if (n <= f->cap_refs) return true;
-  uint32_t* refs = cpli_realloc(f->ctx, f->refs, n, sizeof *refs);
+  if (n <= f->cap_scratch) return true;
+  uint32_t* refs = cpli_realloc(f->ctx, f->scratch, n, sizeof *refs);
   if (refs == NULL) {
     fmu_result(f, function, cpli_nomem(f->ctx));
     return false;
   }
-  f->refs = refs;
-  f->cap_refs = n;
+  f->scratch = refs;
+  f->cap_scratch = n;
   return true;
 }
 
@@ -59,7 +56,7 @@ static const uint32_t* expand_into(fmu* f, const char* function, const uint32_t*
   if (!count(f, function, vr, n, n_values)) return NULL;
   if (n == n_values) return n > 0 ? vr : none;
   if (!reserve(f, function, room + n_values)) return NULL;
-  uint32_t* out = f->refs + room;
+  uint32_t* out = f->scratch + room;
   size_t k = 0;
   for (size_t i = 0; i < n; i++) {
     uint32_t elements = fmu_extent3(f, vr[i]);
@@ -75,22 +72,31 @@ static const uint32_t* expand(fmu* f, const char* function, const uint32_t* vr, 
 
 //------------------------------------ Float64 ------------------------------------
 
+static const fmu_kinds float64s = {FMU_REAL_OF(OWN) | FMU_REAL_OF(FLOAT64), "Float64"};
+static const fmu_kinds float32s = {FMU_REAL_OF(FLOAT32), "Float32"};
+
+static cpl_status read_indicators(fmu* f) {
+  if (f->model != NULL) return f->model->ops->get_indicators(f->model, f->indicators);
+  if (f->stepper->ops->get_indicators != NULL)
+    return f->stepper->ops->get_indicators(f->stepper, f->indicators);
+  return cpl_fail(f->ctx, CPL_ERR_INPUT, "event indicators are known in model exchange only");
+}
+
 // Time and event indicators, which are variables only here.
 static fmu_status get_special(fmu* f, const char* function, uint32_t ref, double* value) {
-  cpli_refs3 refs = refs_of(f);
-  uint32_t nz = f->cm->at.nz;
-  if (ref == refs.time) {
+  const cpli_refs3* refs = &f->refs3;
+  if (ref == refs->time) {
     *value = f->time;
     return FMU_OK;
   }
-  if (ref < refs.indicators || ref >= refs.indicators + nz) {
+  if (ref < refs->indicators || ref >= refs->indicators + refs->n_indicators) {
     return fmu_refuse(f, function, "there is no Float64 with value reference %u", (unsigned)ref);
   }
-  if (f->state == FMU_INSTANTIATED || f->model == NULL) {
+  if (f->state == FMU_INSTANTIATED || fmu_component(f) == NULL) {
     return fmu_refuse(f, function, "event indicators are not known before initialization");
   }
-  cpl_status st = f->model->ops->get_indicators(f->model, f->indicators);
-  *value = f->indicators[ref - refs.indicators];
+  cpl_status st = read_indicators(f);
+  *value = f->indicators[ref - refs->indicators];
   return fmu_result(f, function, st);
 }
 
@@ -102,8 +108,8 @@ fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
   fmu_status status = FMU_OK;
   for (size_t i = 0, end; i < nValues && status == FMU_OK; i = end) {
     end = i;
-    while (end < nValues && refs[end] < f->cm->at.n) end++;
-    if (end > i) status = fmu_get_reals(f, __func__, refs + i, end - i, values + i);
+    while (end < nValues && refs[end] < f->refs3.time) end++;
+    if (end > i) status = fmu_get_reals(f, __func__, &float64s, refs + i, end - i, values + i);
     else status = get_special(f, __func__, refs[end], &values[end]), end++;
   }
   return (fmi3Status)status;
@@ -128,14 +134,47 @@ fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference valueR
   ENTER(FMU_SETTABLE);
   const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
   if (refs == NULL) return fmi3Error;
-  DO(fmu_set_reals(f, __func__, refs, nValues, values));
+  DO(fmu_set_reals(f, __func__, &float64s, refs, nValues, values));
+}
+
+fmi3Status fmi3GetFloat32(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, fmi3Float32 values[], size_t nValues) {
+  ENTER(FMU_ANY);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  fmu_status status = FMU_OK;
+  for (size_t i = 0; i < nValues && status == FMU_OK; i++) {
+    double value = 0;
+    status = fmu_get_reals(f, __func__, &float32s, refs + i, 1, &value);
+    values[i] = (fmi3Float32)value;
+  }
+  return (fmi3Status)status;
+}
+
+fmi3Status fmi3SetFloat32(fmi3Instance instance, const fmi3ValueReference valueReferences[],
+                          size_t nValueReferences, const fmi3Float32 values[], size_t nValues) {
+  ENTER(FMU_SETTABLE);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  fmu_status status = FMU_OK;
+  for (size_t i = 0; i < nValues && status == FMU_OK; i++) {
+    double value = values[i];
+    status = fmu_set_reals(f, __func__, &float32s, refs + i, 1, &value);
+  }
+  return (fmi3Status)status;
 }
 
 //------------------------------------ integers ------------------------------------
 
-static const fmu_integers int32s = {FMU_INTEGER, FMU_INT32, "Int32"};
-static const fmu_integers enumerations = {FMU_ENUMERATION, FMU_INT64, "Enumeration"};
-static const fmu_integers booleans = {FMU_BOOLEAN, FMU_BOOL, "Boolean"};
+#define KIND(name, title) \
+  { {FMU_INTEGER_OF(name), title}, FMU_##name }
+static const fmu_integers int8s = KIND(INT8, "Int8"), uint8s = KIND(UINT8, "UInt8");
+static const fmu_integers int16s = KIND(INT16, "Int16"), uint16s = KIND(UINT16, "UInt16");
+static const fmu_integers uint32s = KIND(UINT32, "UInt32"), uint64s = KIND(UINT64, "UInt64");
+static const fmu_integers int32s = {{FMU_INTEGER_OF(OWN) | FMU_INTEGER_OF(INT32), "Int32"},
+                                    FMU_INT32};
+static const fmu_integers int64s = {{FMU_INTEGER_OF(INT64) | FMU_ENUMERATION, "Int64"}, FMU_INT64};
+static const fmu_integers booleans = {{FMU_BOOLEAN, "Boolean"}, FMU_BOOL};
 
 #define INTEGERS(type, kind)                                                                     \
   fmi3Status fmi3Get##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
@@ -153,13 +192,18 @@ static const fmu_integers booleans = {FMU_BOOLEAN, FMU_BOOL, "Boolean"};
     DO(fmu_set_integers(f, __func__, kind, refs, nValues, values));                              \
   }
 
+INTEGERS(Int8, &int8s)
+INTEGERS(UInt8, &uint8s)
+INTEGERS(Int16, &int16s)
+INTEGERS(UInt16, &uint16s)
 INTEGERS(Int32, &int32s)
-INTEGERS(Int64, &enumerations)
+INTEGERS(UInt32, &uint32s)
+INTEGERS(Int64, &int64s)
+INTEGERS(UInt64, &uint64s)
 
 // True for the parameter that enables the form with residuals.
 static bool is_enable(const fmu* f, uint32_t ref) {
-  cpli_refs3 refs = refs_of(f);
-  return f->cm->at.na > 0 && ref == cpli_refs3_enable(&refs, &f->cm->desc);
+  return f->desc->n_algebraics > 0 && ref == f->refs3.enable;
 }
 
 static fmu_status set_enable(fmu* f, const char* function, bool value) {
@@ -213,68 +257,55 @@ fmi3Status fmi3SetBoolean(fmi3Instance instance, const fmi3ValueReference valueR
   DO(fmu_set_integers(f, __func__, &booleans, refs, nValues, values));
 }
 
-// Types that no model in C has: only calls without any value succeed.
-static fmi3Status no_such(fmi3Instance instance, const char* function, const char* type, size_t n,
-                          const fmi3ValueReference* vr) {
-  fmu* f = fmu_enter(instance, function, FMU_ANY);
-  if (f == NULL) return fmi3Error;
-  if (n == 0) return fmi3OK;
-  DO(fmu_refuse(f, function, "there is no %s with value reference %u", type, (unsigned)vr[0]));
-}
-
-#define NO_SUCH(type)                                                                            \
-  fmi3Status fmi3Get##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
-                           size_t nValueReferences, fmi3##type values[], size_t nValues) {       \
-    (void)values, (void)nValues;                                                                 \
-    return no_such(instance, __func__, #type, nValueReferences, valueReferences);                \
-  }                                                                                              \
-  fmi3Status fmi3Set##type(fmi3Instance instance, const fmi3ValueReference valueReferences[],    \
-                           size_t nValueReferences, const fmi3##type values[], size_t nValues) { \
-    (void)values, (void)nValues;                                                                 \
-    return no_such(instance, __func__, #type, nValueReferences, valueReferences);                \
-  }
-
-NO_SUCH(Float32)
-NO_SUCH(Int8)
-NO_SUCH(UInt8)
-NO_SUCH(Int16)
-NO_SUCH(UInt16)
-NO_SUCH(UInt32)
-NO_SUCH(UInt64)
+//------------------------------------ Binary ------------------------------------
 
 fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference valueReferences[],
                          size_t nValueReferences, size_t valueSizes[], fmi3Binary values[],
                          size_t nValues) {
-  (void)valueSizes, (void)values, (void)nValues;
-  return no_such(instance, __func__, "Binary", nValueReferences, valueReferences);
+  ENTER(FMU_ANY);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  cpl_binary* found = cpli_alloc(f->ctx, nValues, sizeof *found);
+  if (found == NULL) DO(fmu_result(f, __func__, cpli_nomem(f->ctx)));
+  fmu_status status = fmu_get_binaries(f, __func__, refs, nValues, found);
+  for (size_t i = 0; i < nValues && status == FMU_OK; i++) {
+    valueSizes[i] = found[i].size;
+    values[i] = found[i].data;
+  }
+  cpli_free(f->ctx, found);
+  return (fmi3Status)status;
 }
 
 fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference valueReferences[],
                          size_t nValueReferences, const size_t valueSizes[],
                          const fmi3Binary values[], size_t nValues) {
-  (void)valueSizes, (void)values, (void)nValues;
-  return no_such(instance, __func__, "Binary", nValueReferences, valueReferences);
+  ENTER(FMU_SETTABLE);
+  const uint32_t* refs = expand(f, __func__, valueReferences, nValueReferences, nValues);
+  if (refs == NULL) return fmi3Error;
+  cpl_binary* given = cpli_alloc(f->ctx, nValues, sizeof *given);
+  if (given == NULL) DO(fmu_result(f, __func__, cpli_nomem(f->ctx)));
+  for (size_t i = 0; i < nValues; i++) given[i] = (cpl_binary){values[i], valueSizes[i]};
+  fmu_status status = fmu_set_binaries(f, __func__, refs, nValues, given);
+  cpli_free(f->ctx, given);
+  return (fmi3Status)status;
 }
 
 //------------------------------------ String ------------------------------------
 
-// The indices of Strings in the model. NULL after a message.
+// The references of Strings in the description. NULL after a message.
 static const uint32_t* string_refs(fmu* f, const char* function, const uint32_t* vr, size_t n,
                                    size_t n_values) {
-  cpli_refs3 refs = refs_of(f);
-  if (n != n_values) {
-    fmu_refuse(f, function, "the variables have %lu values, not %lu", (unsigned long)n,
-               (unsigned long)n_values);
+  const uint32_t* refs = expand(f, function, vr, n, n_values);
+  uint32_t first = f->refs3.strings;
+  if (refs == NULL || first == 0) return refs;
+  for (size_t i = 0; i < n_values; i++) {
+    if (refs[i] >= first && refs[i] < f->refs3.time) continue;
+    fmu_refuse(f, function, "there is no String with value reference %u", (unsigned)refs[i]);
     return NULL;
   }
-  for (size_t i = 0; i < n; i++) {
-    if (vr[i] >= refs.strings && vr[i] < refs.time) continue;
-    fmu_refuse(f, function, "there is no String with value reference %u", (unsigned)vr[i]);
-    return NULL;
-  }
-  if (!reserve(f, function, n + 1)) return NULL;
-  for (size_t i = 0; i < n; i++) f->refs[i] = vr[i] - refs.strings;
-  return f->refs;
+  if (!reserve(f, function, n_values + 1)) return NULL;
+  for (size_t i = 0; i < n_values; i++) f->scratch[i] = refs[i] - first;
+  return f->scratch;
 }
 
 fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference valueReferences[],
@@ -300,10 +331,10 @@ fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference valueRef
                         size_t nValueReferences, fmi3Clock values[]) {
   ENTER(FMU_EVENT);
   for (size_t i = 0; i < nValueReferences; i++) {
-    if (valueReferences[i] != refs_of(f).clock) {
-      return no_such(instance, __func__, "Clock", 1, &valueReferences[i]);
-    }
-    values[i] = cpli_cmodel_next_time(f->model) <= f->time;
+    if (valueReferences[i] != f->refs3.clock)
+      DO(fmu_refuse(f, __func__, "there is no Clock with value reference %u",
+                    (unsigned)valueReferences[i]));
+    values[i] = fmu_next_event(f) <= f->time;
   }
   return fmi3OK;
 }

@@ -55,11 +55,14 @@ fmu_status fmu_result(fmu* f, const char* function, cpl_status st) {
   return FMU_ERROR;
 }
 
-// Passes warnings and other messages of the integrator to the importer.
+// Passes messages of the content to the importer.
 static void forward(void* user, cpl_log_level level, const char* who, const char* text) {
   (void)who;
-  bool news = level > CPL_LOG_WARNING;
-  fmu_log(user, news ? FMU_OK : FMU_WARNING, news ? FMU_LOG_ALL : FMU_LOG_WARNING, "%s", text);
+  switch (level) {
+    case CPL_LOG_ERROR: fmu_log(user, FMU_ERROR, FMU_LOG_ERROR, "%s", text); break;
+    case CPL_LOG_WARNING: fmu_log(user, FMU_WARNING, FMU_LOG_WARNING, "%s", text); break;
+    default: fmu_log(user, FMU_OK, FMU_LOG_ALL, "%s", text); break;
+  }
 }
 
 static const char* state_name(unsigned state) {
@@ -84,8 +87,9 @@ fmu* fmu_enter(void* c, const char* function, unsigned states) {
   return NULL;
 }
 
-cpl_component* fmu_component(fmu* f) {
-  return f->stepper != NULL ? &f->stepper->base : &f->model->base;
+cpl_component* fmu_component(const fmu* f) {
+  if (f->stepper != NULL) return &f->stepper->base;
+  return f->model != NULL ? &f->model->base : NULL;
 }
 
 fmu* fmu_enter_kind(void* c, const char* function, unsigned states, bool stepping) {
@@ -118,63 +122,193 @@ fmu_status fmu_set_logging(fmu* f, const char* function, bool on, size_t n,
   return result;
 }
 
-//------------------------------------ making ------------------------------------
+//------------------------------------ the component ------------------------------------
 
-// Makes a fresh model, as after instantiation.
-static cpl_status make_model(fmu* f) {
-  return cpli_cmodel_instance(f->cm, f->ctx, f->name, &f->model);
+static void destroy_part(fmu* f, fmu_part* part) {
+  if (part->stepper != NULL) part->stepper->base.ops->destroy(&part->stepper->base);
+  if (part->model != NULL) part->model->base.ops->destroy(&part->model->base);
+  cpli_free(f->ctx, part);
 }
 
-void fmu_drop_model(fmu* f) {
-  if (f->stepper != NULL) f->stepper->base.ops->destroy(&f->stepper->base);  // and the model in it
-  else if (f->model != NULL) f->model->base.ops->destroy(&f->model->base);
-  f->stepper = NULL;
+// Parts that are not used and have no saved states go.
+static void tidy(fmu* f) {
+  for (fmu_part** at = f->part != NULL ? &f->part->next : &f->part; *at != NULL;) {
+    fmu_part* part = *at;
+    if (part->n_states > 0) {
+      at = &part->next;
+      continue;
+    }
+    *at = part->next;
+    destroy_part(f, part);
+  }
+}
+
+void fmu_release(fmu* f, fmu_part* part) {
+  part->n_states--;
+  tidy(f);
+}
+
+void fmu_use(fmu* f, fmu_part* part) {
+  for (fmu_part** at = &f->part; *at != NULL; at = &(*at)->next) {
+    if (*at != part) continue;
+    *at = part->next;
+    break;
+  }
+  part->next = f->part;
+  f->part = part;
+  f->model = part->model;
+  f->stepper = part->stepper;
+  tidy(f);
+}
+
+static double tolerance_of(const fmu* f) { return f->setup.has_tolerance ? f->setup.tolerance : 0; }
+
+// The model turns to the form with residuals before it is set up.
+static cpl_status make_model(fmu* f, fmu_part* part) {
+  const cpl_source_ops* ops = f->content.source->ops;
+  size_t n;
+  cpl_status st = ops->make_model(f->content.source, f->name, &part->model);
+  if (st < 0 || !f->dae || part->model->ops->dae == NULL) return st;
+  return part->model->ops->dae->use_residuals(part->model, &n);
+}
+
+cpl_status fmu_remake(fmu* f) {
+  // what may exist only once in a process is gone before the next one is made
   f->model = NULL;
+  f->stepper = NULL;
+  if (f->part != NULL && f->part->n_states == 0) {
+    fmu_part* old = f->part;
+    f->part = old->next;
+    destroy_part(f, old);
+  }
+  if (f->nu > 0) {
+    memset(f->has_curve, 0, f->nu * sizeof *f->has_curve);
+    memset(f->has_slope, 0, f->nu * sizeof *f->has_slope);
+  }
+  fmu_part* part = cpli_alloc(f->ctx, 1, sizeof *part);
+  if (part == NULL) return cpli_nomem(f->ctx);
+  part->rtol = tolerance_of(f);
+  part->dae = f->dae;
+  cpl_status st = f->stepping
+                      ? fmu_content_stepper(&f->content, f->name, part->rtol, &part->stepper)
+                      : make_model(f, part);
+  if (st < 0) {
+    destroy_part(f, part);
+    return st;
+  }
+  fmu_use(f, part);
+  return fmu_set_start(f);
 }
+
+//------------------------------------ tables ------------------------------------
+
+static bool is_continuous_input(const cpl_variable* v) {
+  return v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT &&
+         v->variability == CPL_VARIABILITY_CONTINUOUS;
+}
+
+static void fill_references(fmu* f) {
+  const cpl_description* d = f->desc;
+  for (uint32_t i = 0; i < f->refs3.n_numbers; i++) f->number_of_ref[i] = -1;
+  for (uint32_t i = 0; i < f->refs3.n_strings; i++) f->string_of_ref[i] = -1;
+  for (int32_t i = d->n_vars - 1; i >= 0; i--) {  // the first of variables that share one
+    const cpl_variable* v = &d->vars[i];
+    (v->type == CPL_STRING ? f->string_of_ref : f->number_of_ref)[v->ref] = i;
+    if (v->type != CPL_STRING) f->kind_of_ref[v->ref] = fmu_kind_of(v);
+  }
+  cpli_extents3(d, f->extent);
+}
+
+static void fill_roles(fmu* f) {
+  const cpl_description* d = f->desc;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    f->roles[i] = (fmu_role){.input = -1, .derivative = -1};
+    cpli_standing standing = cpli_standing_of(v);
+    f->roles[i].start = standing.has_start && standing.variability != CPL_VARIABILITY_CONSTANT;
+    f->roles[i].known = v->type == CPL_REAL && v->causality == CPL_CAUSALITY_INPUT;
+    if (!is_continuous_input(v)) continue;
+    f->roles[i].input = (int32_t)f->nu;
+    f->input_refs[f->nu++] = v->ref;
+  }
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] < 0) continue;
+    f->roles[d->states[k]].derivative = d->derivatives[k];
+    f->roles[d->states[k]].known = true;
+  }
+  for (int32_t k = 0; k < d->n_algebraics; k++)
+    if (d->algebraics[k] >= 0) f->roles[d->algebraics[k]].algebraic = true;
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    int32_t first = d->vars[i].alias_of;
+    if (first >= 0 && d->vars[i].type == CPL_REAL)
+      f->roles[i].derivative = f->roles[first].derivative;
+  }
+}
+
+static cpl_status make_tables(fmu* f) {
+  size_t n = (size_t)f->desc->n_vars, nu = 0;
+  for (size_t i = 0; i < n; i++) nu += is_continuous_input(&f->desc->vars[i]);
+  f->refs3 = cpli_refs3_of(f->desc, f->content.source->ops->make_model != NULL);
+  f->number_of_ref = cpli_alloc(f->ctx, f->refs3.n_numbers, sizeof *f->number_of_ref);
+  f->kind_of_ref = cpli_alloc(f->ctx, f->refs3.n_numbers, sizeof *f->kind_of_ref);
+  f->string_of_ref = cpli_alloc(f->ctx, f->refs3.n_strings, sizeof *f->string_of_ref);
+  f->extent = cpli_alloc(f->ctx, n, sizeof *f->extent);
+  f->roles = cpli_alloc(f->ctx, n, sizeof *f->roles);
+  f->input_refs = cpli_alloc(f->ctx, nu, sizeof *f->input_refs);
+  f->input_values = cpli_alloc(f->ctx, nu, sizeof *f->input_values);
+  f->input_derivatives = cpli_alloc(f->ctx, FMU_ORDERS * nu, sizeof *f->input_derivatives);
+  f->has_curve = cpli_alloc(f->ctx, nu, sizeof *f->has_curve);
+  f->has_slope = cpli_alloc(f->ctx, nu, sizeof *f->has_slope);
+  f->indicators = cpli_alloc(f->ctx, f->refs3.n_indicators, sizeof *f->indicators);
+  if (f->number_of_ref == NULL || f->string_of_ref == NULL || f->extent == NULL ||
+      f->roles == NULL || f->input_refs == NULL || f->input_values == NULL ||
+      f->input_derivatives == NULL || f->has_curve == NULL || f->has_slope == NULL ||
+      f->indicators == NULL || f->kind_of_ref == NULL)
+    return cpli_nomem(f->ctx);
+  fill_references(f);
+  fill_roles(f);
+  return CPL_OK;
+}
+
+//------------------------------------ making ------------------------------------
 
 void fmu_destroy(fmu* f) {
   if (f == NULL) return;
   if (f->ctx != NULL) {
-    fmu_drop_model(f);
-    cpli_cmodel_destroy(f->cm);
-    cpli_free(f->ctx, f->var_of_ref);
-    cpli_free(f->ctx, f->input_derivatives);
-    cpli_free(f->ctx, f->has_curve);
-    cpli_free(f->ctx, f->has_slope);
-    cpli_free(f->ctx, f->refs);
-    cpli_free(f->ctx, f->indicators);
+    fmu_orphan_states(f);
+    while (f->part != NULL) {
+      fmu_part* part = f->part;
+      f->part = part->next;
+      destroy_part(f, part);
+    }
+    fmu_content_close(&f->content);
+    void* const tables[] = {f->number_of_ref, f->string_of_ref,     f->extent,    f->roles,
+                            f->input_refs,    f->input_derivatives, f->has_curve, f->has_slope,
+                            f->input_values,  f->indicators,        f->scratch,   f->start,
+                            f->slopes,        f->kind_of_ref};
+    for (size_t i = 0; i < CPLI_COUNT(tables); i++) cpli_free(f->ctx, tables[i]);
     cpl_context_destroy(f->ctx);
   }
   free(f->name);
   free(f);
 }
 
-static cpl_status prepare(fmu* f) {
-  f->def = couplet_model;
-  if (cpl_fmu_dependencies != NULL) f->def.dependencies = cpl_fmu_dependencies;
-  cpl_status st = cpli_cmodel_create(f->ctx, &f->def, false, &f->cm);
+static cpl_status prepare(fmu* f, const fmu_birth* birth) {
+  cpl_status st = fmu_content_open(f->ctx, birth->resources, &f->content);
   if (st < 0) return st;
-  const cpli_layout* at = &f->cm->at;
-  f->var_of_ref = cpli_alloc(f->ctx, at->n, sizeof *f->var_of_ref);
-  f->input_derivatives = cpli_alloc(f->ctx, FMU_ORDERS * at->nu, sizeof *f->input_derivatives);
-  f->has_curve = cpli_alloc(f->ctx, at->nu, sizeof *f->has_curve);
-  f->has_slope = cpli_alloc(f->ctx, at->nu, sizeof *f->has_slope);
-  f->indicators = cpli_alloc(f->ctx, at->nz, sizeof *f->indicators);
-  if (f->var_of_ref == NULL || f->input_derivatives == NULL || f->has_curve == NULL ||
-      f->has_slope == NULL || f->indicators == NULL) {
-    return cpli_nomem(f->ctx);
-  }
-  for (int32_t i = 0; i < f->cm->desc.n_vars; i++) {
-    const cpl_variable* v = &f->cm->desc.vars[i];
-    if (v->type != CPL_STRING) f->var_of_ref[v->ref] = i;
-  }
-  return make_model(f);
+  f->desc = f->content.source->desc;
+  if (birth->guid == NULL || strcmp(birth->guid, f->content.guid) != 0)
+    return cpl_fail(f->ctx, CPL_ERR_INPUT,
+                    "the GUID is not the one of this FMU: the model description belongs to another "
+                    "binary");
+  if (!f->stepping && f->content.source->ops->make_model == NULL)
+    return cpl_fail(f->ctx, CPL_ERR_UNSUPPORTED, "the FMU is for co-simulation only");
+  st = make_tables(f);
+  return st < 0 ? st : fmu_remake(f);
 }
 
 static const char* why_not(const fmu_birth* birth) {
   if (birth->name == NULL || birth->name[0] == '\0') return "the instance has no name";
-  if (birth->guid == NULL || strcmp(birth->guid, cpl_fmu_guid) != 0)
-    return "the GUID is not the one of this FMU: the model description belongs to another binary";
 #ifndef CPL_FMU_CO_SIMULATION
   if (birth->stepping) return "the sources are for model exchange only";
 #endif
@@ -197,6 +331,8 @@ fmu* fmu_create(const fmu_birth* birth, const fmu_host* host) {
   f->stepping = birth->stepping;
   f->host = *host;
   f->state = FMU_INSTANTIATED;
+  f->next_time = INFINITY;
+  f->setup.size = sizeof f->setup;
   for (int k = 0; k < FMU_LOGS; k++) f->log_on[k] = birth->logging;
   f->name = malloc(strlen(birth->name) + 1);
   if (f->name != NULL) strcpy(f->name, birth->name);
@@ -204,7 +340,7 @@ fmu* fmu_create(const fmu_birth* birth, const fmu_host* host) {
   def.log = forward;
   def.user = f;
   f->ctx = f->name != NULL ? cpl_context_create(&def) : NULL;
-  cpl_status st = f->ctx != NULL ? prepare(f) : CPL_ERR_NOMEM;
+  cpl_status st = f->ctx != NULL ? prepare(f, birth) : CPL_ERR_NOMEM;
   if (st < 0) {
     not_created(birth, host, f->ctx != NULL ? cpl_context_error(f->ctx) : "out of memory");
     fmu_destroy(f);
@@ -232,7 +368,8 @@ fmu_status fmu_set_up(fmu* f, const char* function, const cpl_setup* s) {
 
 fmu_status fmu_enter_init(fmu* f, const char* function) {
   // only now the tolerance is known for sure
-  cpl_status st = f->stepping ? fmu_make_stepper(f) : CPL_OK;
+  bool other = f->stepping && (f->part == NULL || f->part->rtol != tolerance_of(f));
+  cpl_status st = other ? fmu_remake(f) : CPL_OK;
   if (st < 0) {
     f->state = FMU_FAILED;
     return fmu_result(f, function, st);
@@ -243,6 +380,9 @@ fmu_status fmu_enter_init(fmu* f, const char* function) {
   if (st >= 0) {
     f->state = FMU_INITIALIZING;
     f->time = f->setup.start_time;
+    f->start_size = 0;  // this component is the one
+    f->importer_projects = f->projection_wanted = f->not_projected = f->ahead = false;
+    f->n_slopes = 0;
   }
   return fmu_result(f, function, st);
 }
@@ -267,66 +407,74 @@ fmu_status fmu_terminate(fmu* f, const char* function) {
 }
 
 fmu_status fmu_reset(fmu* f, const char* function) {
-  memset(f->input_derivatives, 0, FMU_ORDERS * f->cm->at.nu * sizeof *f->input_derivatives);
+  if (f->nu > 0) {
+    memset(f->input_derivatives, 0, FMU_ORDERS * f->nu * sizeof *f->input_derivatives);
+    memset(f->has_curve, 0, f->nu * sizeof *f->has_curve);
+    memset(f->has_slope, 0, f->nu * sizeof *f->has_slope);
+  }
   f->end_wanted = f->update_due = false;
   f->setup = (cpl_setup){.size = sizeof(cpl_setup)};
   f->time = f->reached = 0;
-  // a stepper that is there stays until the next initialisation: it may be needed to release saved
-  // states, but it remembers the lines its inputs were
-  f->rtol = 0;
-  cpl_component* part = f->model != NULL ? fmu_component(f) : NULL;
-  cpl_status st = part != NULL ? part->ops->reset(part) : make_model(f);
+  f->next_time = INFINITY;
+  f->start_size = 0;
+  cpl_component* part = fmu_component(f);
+  bool same = part != NULL && !f->dae;  // there is no way back from the form with residuals
+  f->configuring = f->dae = false;
+  cpl_status st = same ? part->ops->reset(part) : CPL_ERR_UNSUPPORTED;
+  if (st < 0) st = fmu_remake(f);
   f->state = st >= 0 ? FMU_INSTANTIATED : FMU_FAILED;
+  return fmu_result(f, function, st);
+}
+
+fmu_status fmu_configured(fmu* f, const char* function) {
+  cpl_status st = f->part->dae != f->dae ? fmu_remake(f) : CPL_OK;
+  if (st < 0) f->state = FMU_FAILED;
   return fmu_result(f, function, st);
 }
 
 //------------------------------------ without co-simulation ------------------------------------
 
 #ifndef CPL_FMU_CO_SIMULATION
-cpl_status fmu_make_stepper(fmu* f) {
-  return cpl_fail(f->ctx, CPL_ERR_UNSUPPORTED, "the sources are for model exchange only");
+static fmu_status without(fmu* f, const char* function) {
+  return fmu_refuse(f, function, "the sources are for model exchange only");
 }
 
-cpl_status fmu_hold_inputs(fmu* f) {
-  (void)f;
+cpl_status fmu_hold_inputs(fmu* f, const double* values) {
+  (void)f, (void)values;
   return CPL_OK;
 }
 
 cpl_status fmu_set_input(fmu* f, uint32_t input, double value) {
-  (void)input, (void)value;
-  return fmu_make_stepper(f);
+  (void)f, (void)input, (void)value;
+  return CPL_ERR_UNSUPPORTED;
+}
+
+int32_t fmu_input_order(const fmu* f) {
+  (void)f;
+  return 0;
 }
 
 fmu_status fmu_input_event(fmu* f, const char* function, bool* wanted, double* margin) {
   *wanted = false;
   *margin = NAN;
-  return fmu_result(f, function, fmu_make_stepper(f));
-}
-
-size_t fmu_serialize_stepper(fmu* f, const cpl_snapshot* snapshot, unsigned char* bytes) {
-  (void)f, (void)snapshot, (void)bytes;
-  return 0;
-}
-
-cpl_status fmu_deserialize_stepper(fmu* f, const unsigned char* bytes, size_t size,
-                                   cpl_snapshot* snapshot) {
-  (void)bytes, (void)size, (void)snapshot;
-  return fmu_make_stepper(f);
+  return without(f, function);
 }
 
 fmu_status fmu_step(fmu* f, const char* function, double from, double h, cpl_step_result* result) {
   (void)from, (void)h;
   *result = (cpl_step_result){.time = f->time};
-  return fmu_result(f, function, fmu_make_stepper(f));
+  return without(f, function);
 }
 
 fmu_status fmu_step_update(fmu* f, const char* function, cpl_event_info* info) {
   *info = (cpl_event_info){.terminate = false};
-  return fmu_result(f, function, fmu_make_stepper(f));
+  return without(f, function);
 }
 
 fmu_status fmu_max_step(fmu* f, const char* function, double* size) {
   *size = 0;
-  return fmu_result(f, function, fmu_make_stepper(f));
+  return without(f, function);
 }
+
+double fmu_next_event(fmu* f) { return f->next_time; }
 #endif

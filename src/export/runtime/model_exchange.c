@@ -16,22 +16,43 @@ static bool right_size(fmu* f, const char* function, size_t given, size_t there)
 
 fmu_status fmu_enter_event(fmu* f, const char* function) {
   f->state = FMU_EVENT;
+  f->ahead = false;
   return fmu_result(f, function, f->model->ops->enter_event(f->model));
 }
 
 fmu_status fmu_update(fmu* f, const char* function, cpl_event_info* info) {
+  bool moved = false;
   *info = (cpl_event_info){.next_time = INFINITY};
-  return fmu_result(f, function, f->model->ops->event_update(f->model, info));
+  cpl_status st = fmu_back_to_event(f);
+  if (st >= 0) st = f->model->ops->event_update(f->model, info);
+  f->next_time = info->next_time;
+  f->n_slopes = 0;
+  if (st >= 0 && info->structure_changed)
+    st = cpl_fail_in(f->ctx, CPL_ERR_UNSUPPORTED, f->name, NULL, f->time,
+                     "the structure changed at t=%.12g, which is possible in co-simulation only",
+                     f->time);
+  if (st == CPL_OK && !info->again && !info->terminate) st = fmu_project_at_event(f, &moved);
+  info->states_changed = info->states_changed || moved;
+  return fmu_result(f, function, st);
 }
 
 fmu_status fmu_enter_continuous(fmu* f, const char* function) {
   f->state = FMU_CONTINUOUS;
+  if (f->ahead) {
+    f->ahead = false;
+    return FMU_OK;
+  }
   return fmu_result(f, function, f->model->ops->enter_continuous(f->model));
 }
 
 fmu_status fmu_completed_step(fmu* f, const char* function, bool* event, bool* end) {
   *event = *end = false;
-  return fmu_result(f, function, f->model->ops->completed_step(f->model, event, end));
+  cpl_status st = f->model->ops->completed_step(f->model, event, end);
+  if (st == CPL_OK && !*event && !*end) {
+    st = fmu_projection_due(f, event);
+    f->projection_wanted = *event;
+  }
+  return fmu_result(f, function, st);
 }
 
 fmu_status fmu_set_time(fmu* f, const char* function, double time) {
@@ -41,7 +62,7 @@ fmu_status fmu_set_time(fmu* f, const char* function, double time) {
 }
 
 fmu_status fmu_set_states(fmu* f, const char* function, const double* x, size_t n) {
-  if (!right_size(f, function, n, f->cm->at.nx)) return FMU_ERROR;
+  if (!right_size(f, function, n, (size_t)f->desc->n_states)) return FMU_ERROR;
   return n > 0 ? fmu_result(f, function, f->model->ops->set_states(f->model, x)) : FMU_OK;
 }
 
@@ -54,7 +75,7 @@ fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double
       [FMU_NOMINALS] = ops->get_nominals,
       [FMU_INDICATORS] = ops->get_indicators,
   };
-  size_t there = which == FMU_INDICATORS ? f->cm->at.nz : f->cm->at.nx;
+  size_t there = (size_t)(which == FMU_INDICATORS ? f->desc->n_indicators : f->desc->n_states);
   if (!right_size(f, function, n, there)) return FMU_ERROR;
   return n > 0 ? fmu_result(f, function, getters[which](f->model, values)) : FMU_OK;
 }
