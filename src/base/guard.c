@@ -237,6 +237,21 @@ void cpl_guard_crashes(void) {
   cpli_guard_on = true;
 }
 
+// When the library is unloaded, as part of an FMU: its code must not be called any more.
+__attribute__((destructor)) static void on_unload(void) {
+  if (!cpli_guard_on) return;
+  cpli_guard_on = false;
+  for (size_t i = 0; i < CAUGHT; i++) {
+    struct sigaction present;
+    if (sigaction(crashes[i].signal, NULL, &present) == 0 && present.sa_sigaction == on_signal)
+      sigaction(crashes[i].signal, &former[i], NULL);
+  }
+  struct sigaction present;
+  if (sigaction(leave_signal(), NULL, &present) == 0 && present.sa_handler == on_leave)
+    signal(leave_signal(), SIG_DFL);
+  pthread_key_delete(thread_key);
+}
+
 static void end_of_process(int code, void* unused) {
   (void)unused;
   if (cpli_guard_top != NULL && cpli_guard_top->forks == cpli_guard_forks) {

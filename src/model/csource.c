@@ -1,18 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Makes sources of models in C, either of a .c file, which is compiled (compiled.c) and loaded, or
-// of a definition in the program.
+// Makes sources of models in C, either of a library that was compiled before, or of a definition in
+// the program.
 #include "couplet/csource.h"
 #include "format/source_loc.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <unistd.h>
 
 #include "base/guard.h"
 #include "base/loaded.h"
-#include "model/compiled.h"
+#include "model/csource.h"
 #include "model/description.h"
 #include "model/probe.h"
 
@@ -50,9 +48,10 @@ static cpl_status source_create(cpl_context* ctx, const char* path, csource** ou
   return src->path != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
-static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_host host) {
+static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_host host,
+                           bool detect) {
   host.call = cpli_probe_call;
-  cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, true, &host, &src->cm);
+  cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, detect, &host, &src->cm);
   if (st < 0)
     return src->library != NULL ? cpli_fail_file(src->base.ctx, st, src->path, "%s",
                                                  cpl_context_error(src->base.ctx))
@@ -108,31 +107,18 @@ static cpl_status finish(csource* src, cpl_status st, cpl_source** out) {
   return st;
 }
 
-static cpl_status open_hosted(cpl_context* ctx, const char* path, cpli_cmodel_host host,
-                              cpl_source** out) {
-  char* library = NULL;
+cpl_status cpli_c_open_library(cpl_context* ctx, const cpli_c_library* from, cpl_source** out) {
   const cpl_model_def* def = NULL;
   csource* src = NULL;
   *out = NULL;
-  if (access(path, R_OK) != 0)
-    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "%s", strerror(errno));
-  cpl_status st = source_create(ctx, path, &src);
-  if (st >= 0) st = cpli_compiled(ctx, path, &library);
-  if (st >= 0) st = load(src, library, &def);
-  cpli_free(ctx, library);
-  if (st >= 0) st = describe(src, def, host);
+  cpl_status st = source_create(ctx, from->path, &src);
+  if (st >= 0) st = load(src, from->library, &def);
+  if (st >= 0) st = describe(src, def, from->host, from->known == NULL);
+  if (st >= 0 && from->known != NULL) {
+    src->cm->desc.structure = from->known->structure;
+    src->cm->desc.residual_structure = from->known->residual_structure;
+  }
   return finish(src, st, out);
-}
-
-cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** out) {
-  return open_hosted(ctx, path, (cpli_cmodel_host){0}, out);
-}
-
-cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_timeout,
-                                cpl_source** out) {
-  return open_hosted(
-      ctx, path, (cpli_cmodel_host){.in_child = cpli_probe_isolated, .call_timeout = call_timeout},
-      out);
 }
 
 cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version, void* user,
@@ -141,6 +127,6 @@ cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int 
   *out = NULL;
   cpl_status st = check_version(ctx, "cpl_c_define", version);
   if (st >= 0) st = source_create(ctx, def->name != NULL ? def->name : "", &src);
-  if (st >= 0) st = describe(src, def, (cpli_cmodel_host){.user = user});
+  if (st >= 0) st = describe(src, def, (cpli_cmodel_host){.user = user}, true);
   return finish(src, st, out);
 }

@@ -733,3 +733,10 @@ cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* given, cpl_sour
   *out = &iso->base;
   return CPL_OK;
 }
+
+const cpl_source* cpli_isolated_inner(const cpl_source* source, cpl_isolate_def* def) {
+  if (source->ops->destroy != destroy_source) return NULL;
+  const isolated* iso = (const isolated*)source;
+  *def = iso->def;
+  return iso->inner;
+}

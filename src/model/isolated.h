@@ -52,3 +52,6 @@ extern const cpli_operation cpli_operations[OP_destroy];
 /// The main loop of a child: make the instance, answer requests until one of them ends it.
 _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const char* name,
                                    bool is_model);
+
+/// The source behind one that cpl_isolate() made, and how; NULL: it is another one.
+const cpl_source* cpli_isolated_inner(const cpl_source* source, cpl_isolate_def* def);
