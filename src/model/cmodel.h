@@ -68,12 +68,5 @@ void cpli_cmodel_give_algebraics(cpl_model* m, bool given);
 /// than the instance's time.
 double cpli_cmodel_next_time(const cpl_model* m);
 
-/// A saved state as bytes: the number needed, written to `bytes` when it is not NULL.
-size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
-                             unsigned char* bytes);
-/// Returns CPL_ERR_INPUT when the bytes are not of this model.
-cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
-                                   cpl_snapshot* snapshot);
-
 /// Fill cm->desc.structure: declared dependencies, or detected ones (dependencies.c).
 cpl_status cpli_cmodel_structure(cpli_cmodel* cm, bool detect);

@@ -150,16 +150,3 @@ cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                   cpl_snapshot* snapshot) {
   return cpli_serial_read(c, bytes, list, snapshot);
 }
-
-size_t cpli_cmodel_serialize(const cpl_model* m, const cpl_snapshot* snapshot,
-                             unsigned char* bytes) {
-  cpl_binary own = {0};
-  if (cpli_cmodel_to_bytes((cpl_component*)&m->base, snapshot, &own) < 0) return 0;
-  if (bytes != NULL) memcpy(bytes, own.data, own.size);
-  return own.size;
-}
-
-cpl_status cpli_cmodel_deserialize(cpl_model* m, const unsigned char* bytes, size_t size,
-                                   cpl_snapshot* snapshot) {
-  return cpli_cmodel_from_bytes(&m->base, &(cpl_binary){bytes, size}, snapshot);
-}

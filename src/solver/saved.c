@@ -15,16 +15,14 @@ typedef struct saved {
   int32_t stuck;
   cpli_cause pending;
   bool running, in_event, ended;
-  bool moved;       // curves were set since the last step
-  size_t size;      // total size: the structure of the model may have grown
-  int32_t stop;     // with ended
-  int32_t rounds;   // with in_event
-  size_t n_curves;  // NOT_SAVED: curves are not included
-  size_t all, nz;   // of the structure it was made in
-  double x[];       // followed by indicators before curves moved, trails, curves and their refs
+  bool moved;      // curves were set since the last step
+  size_t size;     // total size: the structure of the model may have grown
+  int32_t stop;    // with ended
+  int32_t rounds;  // with in_event
+  size_t n_curves;
+  size_t all, nz;  // of the structure it was made in
+  double x[];      // followed by indicators before curves moved, trails, curves and their refs
 } saved;
-
-#define NOT_SAVED SIZE_MAX
 
 // Size without curves.
 static size_t saved_size(size_t all, size_t nz) {
@@ -117,7 +115,6 @@ static cpl_status complete_curves(const cpli_integrate* s, const saved* k, cpl_c
 }
 
 static cpl_status restore_curves(cpli_integrate* s, const saved* k) {
-  if (k->n_curves == NOT_SAVED) return CPL_OK;
   cpl_curve* completed = NULL;
   cpl_status st = cpli_curves_reserve(s, k->n_curves);
   if (st >= 0 && any_set_again(k)) {
@@ -209,7 +206,7 @@ static void list_curve(cpli_serial* s, const cpli_integrate* of, cpl_curve* curv
 static saved* list_sizes(cpli_serial* s, const cpli_integrate* of, cpl_snapshot* snapshot) {
   saved* k = snapshot->data;
   size_t all = 0, nz = 0, curves = 0;
-  if (k != NULL) all = k->all, nz = k->nz, curves = k->n_curves == NOT_SAVED ? 0 : k->n_curves;
+  if (k != NULL) all = k->all, nz = k->nz, curves = k->n_curves;
   cpli_serial_count(s, &all, sizeof(double));
   cpli_serial_count(s, &nz, sizeof(double));
   cpli_serial_count(s, &curves, sizeof(double));
@@ -241,8 +238,7 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   k->pending = (cpli_cause)pending;
   cpli_serial_reals(s, k->x, k->all + k->nz);
   for (size_t i = 0; i < 2 * k->nz; i++) list_trail(s, &trails_of(k)[i]);
-  for (size_t i = 0; k->n_curves != NOT_SAVED && i < k->n_curves; i++)
-    list_curve(s, of, &curves_of(k)[i], &refs_of(k)[i]);
+  for (size_t i = 0; i < k->n_curves; i++) list_curve(s, of, &curves_of(k)[i], &refs_of(k)[i]);
   cpli_serial_part(s, cpli_model_of(c), &k->model);
 }
 
@@ -257,30 +253,3 @@ cpl_status cpli_integrate_from_bytes(cpl_component* c, const cpl_binary* bytes,
 }
 
 // The length precedes the bytes.
-size_t cpli_integrate_serialize(const cpl_stepper* s, const cpl_snapshot* snapshot,
-                                unsigned char* bytes) {
-  cpl_binary own = {0};
-  if (cpli_integrate_to_bytes((cpl_component*)&s->base, snapshot, &own) < 0) return 0;
-  if (bytes != NULL) memcpy(bytes, &own.size, sizeof own.size);
-  if (bytes != NULL) memcpy(bytes + sizeof own.size, own.data, own.size);
-  return sizeof own.size + own.size;
-}
-
-cpl_status cpli_integrate_deserialize(cpl_stepper* s, const unsigned char* bytes, size_t size,
-                                      cpl_snapshot* snapshot, size_t* used) {
-  cpl_binary own = {0};
-  if (size >= sizeof own.size) memcpy(&own.size, bytes, sizeof own.size);
-  if (size < sizeof own.size || own.size > size - sizeof own.size) {
-    return cpl_fail_in(s->base.ctx, CPL_ERR_INPUT, s->base.name, NULL, NAN,
-                       "%zu bytes are too few for a saved state", size);
-  }
-  own.data = bytes + sizeof own.size;
-  *used = sizeof own.size + own.size;
-  cpl_status st = cpli_integrate_from_bytes(&s->base, &own, snapshot);
-  if (st >= 0) ((saved*)snapshot->data)->n_curves = NOT_SAVED;
-  return st;
-}
-
-cpl_snapshot* cpli_integrate_model_snapshot(const cpl_snapshot* snapshot) {
-  return &((saved*)snapshot->data)->model;
-}

@@ -18,9 +18,6 @@ typedef struct content {
   cpl_source source;
   cpl_model_def def;  // the model's, with the dependencies that were found when the FMU was built
   cpli_cmodel* cm;
-  // saved states as bytes
-  cpl_component_ops model_ops, stepper_ops;
-  unsigned char* bytes;
 } content;
 
 static void destroy(cpl_source* source) {
@@ -28,80 +25,13 @@ static void destroy(cpl_source* source) {
   content* c = (content*)source;
   cpl_context* ctx = source->ctx;
   cpli_cmodel_destroy(c->cm);
-  cpli_free(ctx, c->bytes);
   cpli_free(ctx, c);
 }
-
-//------------------------------------ saved states ------------------------------------
-
-// Models in C and their steppers get these operations here.
-static cpl_status to_bytes(content* c, size_t own, size_t model, cpl_binary* bytes) {
-  unsigned char* room = cpli_realloc(c->source.ctx, c->bytes, own + model, 1);
-  if (room == NULL) return cpli_nomem(c->source.ctx);
-  c->bytes = room;
-  *bytes = (cpl_binary){room, own + model};
-  return CPL_OK;
-}
-
-#define CONTENT_OF(component, table) \
-  ((content*)((char*)(uintptr_t)(component)->ops - offsetof(content, table)))
-
-static cpl_status model_serialize(cpl_component* m, const cpl_snapshot* s, cpl_binary* bytes) {
-  content* c = CONTENT_OF(m, model_ops);
-  cpl_status st = to_bytes(c, 0, cpli_cmodel_serialize((cpl_model*)m, s, NULL), bytes);
-  if (st >= 0) cpli_cmodel_serialize((cpl_model*)m, s, c->bytes);
-  return st;
-}
-
-static cpl_status model_deserialize(cpl_component* m, const cpl_binary* bytes, cpl_snapshot* s) {
-  return cpli_cmodel_deserialize((cpl_model*)m, bytes->data, bytes->size, s);
-}
-
-static void add_model_ops(content* c, cpl_component* m) {
-  if (!m->can.serialize || m->ops->serialize != NULL) return;
-  c->model_ops = *m->ops;
-  c->model_ops.serialize = model_serialize;
-  c->model_ops.deserialize = model_deserialize;
-  m->ops = &c->model_ops;
-}
-
-#ifdef CPL_FMU_CO_SIMULATION
-static cpl_model* model_of(const cpl_component* stepper) {
-  cpl_inspection inside = {0};
-  stepper->ops->inspect(stepper, 0, &inside);
-  return (cpl_model*)inside.component;
-}
-
-static cpl_status stepper_serialize(cpl_component* s, const cpl_snapshot* saved,
-                                    cpl_binary* bytes) {
-  content* c = CONTENT_OF(s, stepper_ops);
-  const cpl_snapshot* inner = cpli_integrate_model_snapshot(saved);
-  size_t own = cpli_integrate_serialize((cpl_stepper*)s, saved, NULL);
-  cpl_status st = to_bytes(c, own, cpli_cmodel_serialize(model_of(s), inner, NULL), bytes);
-  if (st < 0) return st;
-  cpli_integrate_serialize((cpl_stepper*)s, saved, c->bytes);
-  cpli_cmodel_serialize(model_of(s), inner, c->bytes + own);
-  return CPL_OK;
-}
-
-static cpl_status stepper_deserialize(cpl_component* s, const cpl_binary* bytes,
-                                      cpl_snapshot* saved) {
-  size_t own = 0;
-  cpl_status st =
-      cpli_integrate_deserialize((cpl_stepper*)s, bytes->data, bytes->size, saved, &own);
-  return st < 0 ? st
-                : cpli_cmodel_deserialize(model_of(s), bytes->data + own, bytes->size - own,
-                                          cpli_integrate_model_snapshot(saved));
-}
-#endif
 
 //------------------------------------ content ------------------------------------
 
 static cpl_status make_model(cpl_source* source, const char* name, cpl_model** out) {
-  content* c = (content*)source;
-  cpl_status st = cpli_cmodel_instance(c->cm, source->ctx, name, out);
-  if (st >= 0) add_model_ops(c, &(*out)->base);
-  return st;
+  return cpli_cmodel_instance(((content*)source)->cm, source->ctx, name, out);
 }
 
 static const cpl_source_ops ops = {
@@ -137,15 +67,7 @@ cpl_status fmu_content_stepper(const fmu_content* c, const char* name, double rt
   def.rtol = rtol > 0 ? rtol : e->has_tolerance ? e->tolerance : 1e-6;
   def.restart_each_step = true;
   cpl_status st = cpli_cmodel_instance(own->cm, c->source->ctx, name, &m);
-  bool serializes = st >= 0 && m->base.can.serialize;
-  if (st >= 0) st = cpl_integrate(m, &def, out);
-  if (st < 0 || !serializes || (*out)->base.ops->serialize != NULL) return st;
-  own->stepper_ops = *(*out)->base.ops;
-  own->stepper_ops.serialize = stepper_serialize;
-  own->stepper_ops.deserialize = stepper_deserialize;
-  (*out)->base.ops = &own->stepper_ops;
-  (*out)->base.can.serialize = true;
-  return CPL_OK;
+  return st < 0 ? st : cpl_integrate(m, &def, out);
 }
 #else
 cpl_status fmu_content_stepper(const fmu_content* c, const char* name, double rtol,

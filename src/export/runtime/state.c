@@ -184,6 +184,9 @@ fmu_status fmu_restore(fmu* f, const char* function, void* state) {
     return fmu_refuse(f, function, "the state is of an instance of another kind");
   cpl_status st = restore_part(f, s);
   if (st >= 0) f->time = s->frame.time;
+  // the stepper may have the curves of another instance, whose bytes these were
+  for (uint32_t i = 0; i < f->nu && (s->frame.state & FMU_RUNNING) != 0; i++)
+    f->has_curve[i] = f->stepper != NULL && f->stepper->ops->set_curve != NULL;
   if (st >= 0) st = fmu_hold_inputs(f, s->inputs);
   if (st >= 0 && f->start_size + s->frame.start_size > 0)
     st = fmu_replace_start(f, s->start, s->frame.start_size);
