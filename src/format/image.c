@@ -198,6 +198,7 @@ typedef struct writer {
   cpli_names known;  // text -> its number
   int32_t n_texts;
   int depth;
+  bool portable;  // without the folders of paths
 } writer;
 
 // Room for n more bytes. NULL: out of memory.
@@ -240,6 +241,11 @@ static cpl_status cannot_write(const writer* w, const cpli_image_type* type,
                   why);
 }
 
+static const char* file_name(const char* path) {  // Nullable
+  const char* slash = path != NULL ? strrchr(path, '/') : NULL;
+  return slash != NULL ? slash + 1 : path;
+}
+
 static cpl_status write_struct(writer* w, const cpli_image_type* type, const char* object);
 
 static cpl_status write_element(writer* w, const cpli_image_type* type, const cpli_image_field* f,
@@ -253,7 +259,7 @@ static cpl_status write_element(writer* w, const cpli_image_type* type, const cp
     case CPLI_IMAGE_TEXTS:
       memcpy(&text, at, sizeof text);
       if (text == NULL && f->required) return cannot_write(w, type, f, "the text is missing");
-      return put_text(w, text);
+      return put_text(w, f->path && w->portable ? file_name(text) : text);
     default: break;
   }
   const uint64_t value = load(at, width_in_struct(f));
@@ -304,9 +310,9 @@ static cpl_status write_struct(writer* w, const cpli_image_type* type, const cha
   return st;
 }
 
-cpl_status cpli_image_write(cpl_context* ctx, const cpli_image_type* type, const void* object,
-                            cpli_image* out) {
-  writer w = {.ctx = ctx};
+static cpl_status write_whole(cpl_context* ctx, const cpli_image_type* type, const void* object,
+                              bool portable, cpli_image* out) {
+  writer w = {.ctx = ctx, .portable = portable};
   *out = (cpli_image){0};
   cpl_status st = cpli_names_init(&w.known, ctx, 64);
   if (st >= 0) st = write_struct(&w, type, object);
@@ -325,6 +331,16 @@ cpl_status cpli_image_write(cpl_context* ctx, const cpli_image_type* type, const
   cpli_free(ctx, w.texts.bytes);
   cpli_free(ctx, w.data.bytes);
   return st;
+}
+
+cpl_status cpli_image_write(cpl_context* ctx, const cpli_image_type* type, const void* object,
+                            cpli_image* out) {
+  return write_whole(ctx, type, object, false, out);
+}
+
+cpl_status cpli_image_write_portable(cpl_context* ctx, const cpli_image_type* type,
+                                     const void* object, cpli_image* out) {
+  return write_whole(ctx, type, object, true, out);
 }
 
 //------------------------------------ reading ------------------------------------

@@ -31,6 +31,7 @@ typedef struct cpli_image_field {
   const char* name;
   cpli_image_kind kind;
   bool required;   // a text that is not NULL; of a list all texts; it is NULL only if it is empty
+  bool path;       // a text that names a file
   uint32_t size;   // of a number, or of one of a list
   uint32_t n;      // more than 1: an array inside of the struct
   uint32_t limit;  // of an enumeration: the largest value; 0: any
@@ -72,6 +73,9 @@ struct cpli_image_type {
   { CPLI_IMAGE_FIELD(owner, member), .kind = CPLI_IMAGE_SIZE }
 #define CPLI_TEXT(owner, member) \
   { CPLI_IMAGE_FIELD(owner, member), .kind = CPLI_IMAGE_TEXT }
+/// A text that names a file.
+#define CPLI_PATH(owner, member) \
+  { CPLI_IMAGE_FIELD(owner, member), .kind = CPLI_IMAGE_TEXT, .path = true }
 /// A text that is never NULL.
 #define CPLI_NAME(owner, member) \
   { CPLI_IMAGE_FIELD(owner, member), .kind = CPLI_IMAGE_TEXT, .required = true }
@@ -140,6 +144,10 @@ typedef struct cpli_image {
 /// Owned: out->bytes by the caller, who calls cpli_free().
 cpl_status cpli_image_write(cpl_context* ctx, const cpli_image_type* type, const void* object,
                             cpli_image* out);
+
+/// The same for use at another place: of paths only what stands behind the last slash is written.
+cpl_status cpli_image_write_portable(cpl_context* ctx, const cpli_image_type* type,
+                                     const void* object, cpli_image* out);
 
 /// Fills the members of `object` that its table lists; the others are unchanged. All memory is of
 /// the arena, also after a failure, and is at most a constant multiple of the size of the image.

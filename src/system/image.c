@@ -12,7 +12,7 @@
 //------------------------------------ texts ------------------------------------
 
 static const cpli_image_field loc_fields[] = {
-    CPLI_TEXT(cpli_source_loc, file),
+    CPLI_PATH(cpli_source_loc, file),
     CPLI_NUMBER(cpli_source_loc, line),
     CPLI_NUMBER(cpli_source_loc, column),
 };
@@ -32,8 +32,16 @@ static const cpli_image_field name_fields[] = {
 };
 static CPLI_IMAGE_TYPE(name_image, cpli_located_text, 24, name_fields);
 
-#define TEXT(owner, member) CPLI_STRUCT(owner, member, &text_image)
-#define NAME(owner, member) CPLI_STRUCT(owner, member, &name_image)
+// The path of a file. Nullable
+static const cpli_image_field path_fields[] = {
+    CPLI_PATH(cpli_located_text, text),
+    CPLI_STRUCT(cpli_located_text, loc, &loc_image),
+};
+static CPLI_IMAGE_TYPE(path_image, cpli_located_text, 24, path_fields);
+
+#define TEXT(owner, member)      CPLI_STRUCT(owner, member, &text_image)
+#define NAME(owner, member)      CPLI_STRUCT(owner, member, &name_image)
+#define FILE_NAME(owner, member) CPLI_STRUCT(owner, member, &path_image)
 
 //------------------------------------ values ------------------------------------
 
@@ -67,8 +75,8 @@ static CPLI_IMAGE_TYPE(setting_image, cpli_setting, 72, setting_fields);
 static const cpli_image_field member_fields[] = {
     NAME(cpli_member, name),
     CPLI_ENUM(cpli_member, kind, CPL_MEMBER_SYSTEM),
-    TEXT(cpli_member, path),
-    CPLI_TEXT(cpli_member, shown),
+    FILE_NAME(cpli_member, path),
+    CPLI_PATH(cpli_member, shown),
     CPLI_ENUM(cpli_member, as, CPL_AS_CO_SIMULATION),
     CPLI_BOOL(cpli_member, exactly_as),
     CPLI_BOOL(cpli_member, scheduled),
@@ -93,7 +101,7 @@ static const cpli_image_field input_fields[] = {
     NAME(cpli_input, name),
     CPLI_ENUM(cpli_input, kind, CPLI_INPUT_FILE),
     TEXT(cpli_input, expression),
-    TEXT(cpli_input, file),
+    FILE_NAME(cpli_input, file),
     TEXT(cpli_input, column),
     CPLI_ENUM(cpli_input, interpolation, CPL_INTERPOLATE_HOLD),
     TEXT(cpli_input, start),
@@ -251,8 +259,8 @@ static CPLI_IMAGE_TYPE(cosimulation_image, cpli_cosimulation, 224, cosimulation_
 static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, hierarchical),
     CPLI_TEXT(cpl_system_def, root),
-    CPLI_TEXT(cpl_system_def, file),
-    CPLI_TEXT(cpl_system_def, canonical),
+    CPLI_PATH(cpl_system_def, file),
+    CPLI_PATH(cpl_system_def, canonical),
     TEXT(cpl_system_def, name),
     ITEMS(models, &member_image),
     ITEMS(parameters, &parameter_image),
@@ -299,10 +307,13 @@ static cpl_status check_storable(cpl_context* ctx, const cpl_system_def* def) {
   return st;
 }
 
-cpl_status cpli_def_write_image(cpl_context* ctx, const cpl_system_def* def, cpli_image* out) {
+cpl_status cpli_def_write_image(cpl_context* ctx, const cpl_system_def* def, bool portable,
+                                cpli_image* out) {
   *out = (cpli_image){0};
   cpl_status st = check_storable(ctx, def);
-  return st < 0 ? st : cpli_image_write(ctx, &def_image, def, out);
+  if (st < 0) return st;
+  return portable ? cpli_image_write_portable(ctx, &def_image, def, out)
+                  : cpli_image_write(ctx, &def_image, def, out);
 }
 
 //------------------------------------ reading ------------------------------------

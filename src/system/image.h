@@ -12,8 +12,10 @@
 /// reader of the image sets; the call log; the package that the definition was made from.
 /// Returns: CPL_ERR_UNSUPPORTED with the name of an item that exists in a program only: an input
 ///          that is a table or a function, a connection by a function.
+/// portable: for use at another place; paths are written without their folders.
 /// Owned: out->bytes by the caller, who calls cpli_free().
-cpl_status cpli_def_write_image(cpl_context* ctx, const cpl_system_def* def, cpli_image* out);
+cpl_status cpli_def_write_image(cpl_context* ctx, const cpl_system_def* def, bool portable,
+                                cpli_image* out);
 
 /// Items pass the checks of cpli_def_add_...(); a model may have neither a path nor a source.
 /// Owned: *out by the caller, who calls cpl_system_def_destroy().

@@ -16,7 +16,7 @@
 static cpl_system_def* through_image(cpl_context* ctx, const cpl_system_def* def) {
   cpli_image image;
   cpl_system_def* back = NULL;
-  CHECK_OK(ctx, cpli_def_write_image(ctx, def, &image));
+  CHECK_OK(ctx, cpli_def_write_image(ctx, def, false, &image));
   unsigned char* copy = malloc(image.size);  // nothing may point into the bytes
   memcpy(copy, image.bytes, image.size);
   cpli_free(ctx, image.bytes);
@@ -454,7 +454,7 @@ static int couple(void* user, double t, const double* y, double* u) {
 
 static void refused(cpl_context* ctx, cpl_system_def* def, const char* name) {
   cpli_image image;
-  CHECK_INT(cpli_def_write_image(ctx, def, &image), CPL_ERR_UNSUPPORTED);
+  CHECK_INT(cpli_def_write_image(ctx, def, false, &image), CPL_ERR_UNSUPPORTED);
   CHECK_CONTAINS(cpl_context_error(ctx), name);
   CHECK(image.bytes == NULL);
   cpl_system_def_destroy(def);
@@ -517,7 +517,7 @@ static void test_every_failed_allocation(void** state) {
   cpl_system_def* def = NULL;
   cpli_image image;
   CHECK_OK(plain, read_as(plain, "plant.yaml", everything, &def));
-  CHECK_OK(plain, cpli_def_write_image(plain, def, &image));
+  CHECK_OK(plain, cpli_def_write_image(plain, def, false, &image));
   for (long n = 0;; n++) {
     test_heap heap = {.fail_at = -1};
     cpl_context* ctx = test_context_with_heap(&heap);
