@@ -128,8 +128,8 @@ cpl_status cpli_open_members(cpli_built* b, const cpli_chain* chain);
 //------------------------------------ build.c ------------------------------------
 
 /// cpl_system_build(), also for nested systems. Nullable: outer
-cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
-                      cpl_source** out);
+cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                             cpl_source** out);
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
 cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
 

@@ -661,8 +661,8 @@ static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** ou
   return CPL_OK;
 }
 
-cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
-                      cpl_source** out) {
+cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                             cpl_source** out) {
   *out = NULL;
   built* b = cpli_alloc(ctx, 1, sizeof *b);
   if (b == NULL) return cpli_nomem(ctx);
@@ -704,21 +704,14 @@ cpl_status cpli_build(cpl_context* ctx, const cpl_system_def* def, const cpli_ch
 }
 
 cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out) {
-  return cpli_build(ctx, def, NULL, out);
+  return cpli_system_build(ctx, def, NULL, out);
 }
 
 cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out) {
-  cpl_status st = cpli_build(ctx, def, NULL, out);
+  cpl_status st = cpli_system_build(ctx, def, NULL, out);
   if (st >= 0) ((built*)*out)->owned = def;
   else cpl_system_def_destroy(def);
   return st;
-}
-
-cpl_status cpl_system_open(cpl_context* ctx, const char* path, cpl_source** out) {
-  cpl_system_def* def = NULL;
-  *out = NULL;
-  cpl_status st = cpl_system_def_read(ctx, path, &def);
-  return st < 0 ? st : cpl_system_build_owned(ctx, def, out);
 }
 
 const cpl_system_def* cpl_system_definition(const cpl_source* source) {

@@ -179,7 +179,7 @@ static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int3
                              const cpli_chain* chain) {
   cpli_mode_plan* mode = &p->modes[k];
   cpl_status st = cpli_def_of_mode(def, (size_t)k, &mode->def);
-  if (st >= 0) st = cpli_build(p->ctx, mode->def, chain, &mode->source);
+  if (st >= 0) st = cpli_system_build(p->ctx, mode->def, chain, &mode->source);
   if (st >= 0) st = take_starts(p, mode);
   return st < 0 ? cpl_fail_prefix(p->ctx, st, "mode %s", def->modes[k].name.text) : st;
 }

@@ -24,7 +24,7 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
     cpli_chain outer = *chain;
     outer.isolate = chain->isolate || m->isolate;
     outer.member = m->name.text;
-    return st < 0 ? st : cpli_build(ctx, inner, &outer, &b->sources[i]);
+    return st < 0 ? st : cpli_system_build(ctx, inner, &outer, &b->sources[i]);
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
