@@ -11,9 +11,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/process.h"
+#include "export/convert.h"
 #include "format/file.h"
+#include "format/source_loc.h"
+#include "format/zip.h"
 
 enum { LARGEST = 64 << 20 };  // bytes of a source file
 
@@ -40,6 +44,11 @@ static cpl_status add(cpli_source_files* files, const char* name, char* text, si
   return CPL_OK;
 }
 
+cpl_status cpli_collect_bytes(cpli_source_files* files, const char* name, char* bytes,
+                              size_t size) {
+  return add(files, name, bytes, size);
+}
+
 cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const char* text) {
   return add(files, name, cpli_strdup(files->ctx, text), strlen(text));
 }
@@ -59,12 +68,13 @@ static void rewrite_includes(char* text, size_t* size) {
   *size = strlen(text);
 }
 
-static cpl_status add_own(cpli_source_files* files, const char* path, const char* name) {
+static cpl_status add_own(cpli_source_files* files, const char* path, const char* name,
+                          bool rename_include) {
   char* text = NULL;
   size_t size = 0;
   cpl_status st = cpli_file_read(files->ctx, path, LARGEST, &text, &size);
   if (st < 0) return st;
-  rewrite_includes(text, &size);
+  if (rename_include) rewrite_includes(text, &size);
   return add(files, name, text, size);
 }
 
@@ -86,7 +96,7 @@ static bool next_name(char** at, char* name, size_t size) {
 
 // Adds the headers that the model includes from its own folder. Others could not keep their names.
 static cpl_status add_headers(cpli_source_files* files, char* rule, const char* model,
-                              const char* include) {
+                              const char* include, bool rename_include) {
   char name[PATH_MAX], path[PATH_MAX], folder[PATH_MAX], ours[PATH_MAX];
   if (realpath(model, folder) == NULL || realpath(include, ours) == NULL) return CPL_OK;
   *strrchr(folder, '/') = '\0';
@@ -102,14 +112,14 @@ static cpl_status add_headers(cpli_source_files* files, char* rule, const char* 
               "%s lies outside of the model's folder and is not put into the FMU's sources", name);
       continue;
     }
-    cpl_status st = add_own(files, path, path + n + 1);
+    cpl_status st = add_own(files, path, path + n + 1, rename_include);
     if (st < 0) return st;
   }
   return CPL_OK;
 }
 
 cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
-                              const char* work_folder) {
+                              const char* work_folder, bool rename_include) {
   char rule_path[PATH_MAX];
   char* rule = NULL;
   size_t size = 0;
@@ -119,10 +129,10 @@ cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const
   if (argument == NULL) return cpli_nomem(files->ctx);
   const char* args[] = {"-std=c17", "-MM", "-MT",     "model",  "-I",
                         include,    "-o",  rule_path, argument, NULL};
-  cpl_status st = add_own(files, model, slash != NULL ? slash + 1 : model);
+  cpl_status st = add_own(files, model, slash != NULL ? slash + 1 : model, rename_include);
   if (st >= 0) st = cpli_run_compiler(files->ctx, model, args);
   if (st >= 0) st = cpli_file_read(files->ctx, rule_path, LARGEST, &rule, &size);
-  if (st >= 0) st = add_headers(files, rule, model, include);
+  if (st >= 0) st = add_headers(files, rule, model, include, rename_include);
   cpli_free(files->ctx, rule);
   cpli_free(files->ctx, argument);
   return st;
@@ -162,4 +172,77 @@ cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, con
   }
   free(entries);
   return st;
+}
+
+//------------------------------------ trees ------------------------------------
+
+static cpl_status add_below(cpli_source_files* files, const char* below, const char* name,
+                            char* bytes, size_t size) {
+  char* whole = cpli_printf(files->ctx, "%s/%s", below, name);
+  if (whole == NULL) cpli_free(files->ctx, bytes);
+  cpl_status st = whole != NULL ? add(files, whole, bytes, size) : cpli_nomem(files->ctx);
+  cpli_free(files->ctx, whole);
+  return st;
+}
+
+cpl_status cpli_collect_archive(cpli_source_files* files, const char* path, const char* below) {
+  cpli_zip* zip = NULL;
+  cpl_status st = cpli_zip_open(files->ctx, path, NULL, &zip);
+  for (size_t i = 0; st >= 0 && i < cpli_zip_count(zip); i++) {
+    const char* name = cpli_zip_name(zip, i);
+    char* bytes = NULL;
+    size_t size = 0;
+    if (name[0] == '\0' || name[strlen(name) - 1] == '/') continue;
+    st = cpli_zip_read(zip, name, CPLI_LARGEST_FILE, &bytes, &size);
+    if (st >= 0) st = add_below(files, below, name, bytes, size);
+  }
+  cpli_zip_close(zip);
+  return st;
+}
+
+static cpl_status add_entry(cpli_source_files* files, const char* path, const char* below,
+                            const char* name, int depth);
+
+static cpl_status add_folder(cpli_source_files* files, const char* folder, const char* below,
+                             int depth) {
+  enum { DEEPEST = 64 };
+  struct dirent** entries = NULL;
+  int n = depth < DEEPEST ? scandir(folder, &entries, NULL, by_bytes) : -1;
+  if (n < 0)
+    return cpli_fail_file(files->ctx, CPL_ERR_INPUT, folder, "cannot be read: %s",
+                          depth < DEEPEST ? strerror(errno) : "folders inside each other");
+  cpl_status st = CPL_OK;
+  for (int i = 0; i < n; i++) {
+    const char* name = entries[i]->d_name;
+    bool real = strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    char* path = real && st >= 0 ? cpli_printf(files->ctx, "%s/%s", folder, name) : NULL;
+    if (real && st >= 0)
+      st = path != NULL ? add_entry(files, path, below, name, depth) : cpli_nomem(files->ctx);
+    cpli_free(files->ctx, path);
+    free(entries[i]);
+  }
+  free(entries);
+  return st;
+}
+
+static cpl_status add_entry(cpli_source_files* files, const char* path, const char* below,
+                            const char* name, int depth) {
+  struct stat info;
+  char* bytes = NULL;
+  size_t size = 0;
+  if (stat(path, &info) != 0)
+    return cpli_fail_file(files->ctx, CPL_ERR_INPUT, path, "%s", strerror(errno));
+  if (S_ISDIR(info.st_mode)) {
+    char* deeper = cpli_printf(files->ctx, "%s/%s", below, name);
+    cpl_status st =
+        deeper != NULL ? add_folder(files, path, deeper, depth + 1) : cpli_nomem(files->ctx);
+    cpli_free(files->ctx, deeper);
+    return st;
+  }
+  cpl_status st = cpli_file_read(files->ctx, path, CPLI_LARGEST_FILE, &bytes, &size);
+  return st < 0 ? st : add_below(files, below, name, bytes, size);
+}
+
+cpl_status cpli_collect_tree(cpli_source_files* files, const char* folder, const char* below) {
+  return add_folder(files, folder, below, 0);
 }

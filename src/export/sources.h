@@ -22,12 +22,18 @@ typedef struct cpli_source_files {
 
 void cpli_source_files_free(cpli_source_files* files);
 
-/// The model and its own headers. `include` is the folder that has couplet/model.h.
+/// The model and its own headers. `include` is the folder that has couplet/model.h; in sources that
+/// are compiled without it, its include gets another name.
 cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
-                              const char* work_folder);
+                              const char* work_folder, bool rename_include);
 /// The files of a folder, in the order of names: those whose name contains `only` and does not
 /// contain `without`. Nullable: both
 cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, const char* only,
                                const char* without);
 /// A text made elsewhere; it is copied.
 cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const char* text);
+/// Bytes made elsewhere; they are taken over, also when it fails.
+cpl_status cpli_collect_bytes(cpli_source_files* files, const char* name, char* bytes, size_t size);
+/// All files of an archive, or of a folder and those in it, as "below/name".
+cpl_status cpli_collect_archive(cpli_source_files* files, const char* path, const char* below);
+cpl_status cpli_collect_tree(cpli_source_files* files, const char* folder, const char* below);
