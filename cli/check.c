@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "couplet/check.h"
+#include "couplet/export.h"
 #include "fmi/findings.h"
 #include "format/json.h"
 #include "format/text.h"
@@ -28,8 +29,10 @@ static bool is_fmu(const char* path) {
 }
 
 static void print_finding(FILE* out, const char* path, const cpli_finding* f) {
-  cpli_print_text(out, f->file != NULL ? f->file : path, 0);
-  if (f->line > 0) fprintf(out, "%s:%d", is_fmu(path) ? "/modelDescription.xml" : "", f->line);
+  bool other = f->file != NULL;
+  cpli_print_text(out, other ? f->file : path, 0);
+  if (f->line > 0)
+    fprintf(out, "%s:%d", is_fmu(path) && !other ? "/modelDescription.xml" : "", f->line);
   if (f->line > 0 && f->column > 0) fprintf(out, ":%d", f->column);
   fprintf(out, ": %s: ", severity_name(f->severity));
   cpli_print_text(out, f->text, 0);
@@ -142,6 +145,7 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   def.user = &findings;
   cpl_status st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &args->package, &findings)
                                                 : cpl_check(ctx, &def, &src);
+  if (st >= 0 && is_fmu(path) && src != NULL && !args->no_run) st = cpl_fmu_check_system(ctx, &def);
   if (st >= 0 && findings.incomplete) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
     st = check_rollback(ctx, src, &findings);
@@ -209,7 +213,9 @@ const cli_verb cli_check = {
         "In a system (.yaml, .ssp) it checks names, types, units and expressions, and lists "
         "variables "
         "that transitions between modes leave at start values, and modes that no transition leads "
-        "to. The exit code is 2 when there are errors. Models in C are compiled, loaded and "
+        "to. Of an FMU that couplet made of a system, the system and its FMUs are checked, too. "
+        "The "
+        "exit code is 2 when there are errors. Models in C are compiled, loaded and "
         "called, and the FMUs of a system are loaded. With --no-run no model code is executed: the "
         "system file and the descriptions of its FMUs are checked, and models in C are "
         "compiled.\n\n"

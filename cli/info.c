@@ -6,9 +6,11 @@
 #include "info.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "couplet/export.h"
 #include "format/scan.h"
 #include "format/text.h"
 #include "no_run.h"
@@ -385,6 +387,25 @@ static void print_counts(FILE* out, const cpl_description* d) {
   if (d->form_error != NULL) fprintf(out, "  %-12s not usable: %s\n", "algebraic", d->form_error);
 }
 
+// The system that an FMU was made of.
+static void print_system(FILE* out, const cpl_source* src, bool all) {
+  enum { SHOWN = 30 };  // lines
+  char* text = NULL;
+  if (cpl_fmu_system_text(src->ctx, src->path, &text) < 0 || text == NULL) return;
+  fputs("\nSystem (resources/system.yaml; couplet build --unpack gives it back)\n", out);
+  int n = 0;
+  for (char *line = text, *end; line != NULL && *line != '\0'; line = end) {
+    end = strchr(line, '\n');
+    if (end != NULL) *end++ = '\0';
+    if (n++ == SHOWN && !all) break;
+    fputs("  ", out);
+    cpli_print_text(out, line, 0);
+    fputc('\n', out);
+  }
+  if (n > SHOWN && !all) fputs("  ... (--all shows the rest)\n", out);
+  free(text);
+}
+
 void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) {
   const cpl_description* d = src->desc;
   print_head(out, src, fmu);
@@ -401,6 +422,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   }
   print_units(out, d, all);
   if (fmu != NULL) info_print_parts(out, fmu);
+  if (fmu != NULL) print_system(out, src, all);
   if (fmu != NULL) print_capabilities(out, fmu);
 }
 

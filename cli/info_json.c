@@ -3,7 +3,9 @@
 //
 // The description of a model as JSON, with all variables, types, units and dependencies.
 #include <math.h>
+#include <stdlib.h>
 
+#include "couplet/export.h"
 #include "format/json.h"
 #include "info.h"
 
@@ -179,6 +181,14 @@ static void write_unknowns(cpli_json* j, const cpl_description* d, const char* k
   cpli_json_close(j, ']');
 }
 
+// The system file of an FMU that was made of a system.
+static void write_system(cpli_json* j, const cpl_source* src) {
+  char* text = NULL;
+  if (cpl_fmu_system_text(src->ctx, src->path, &text) < 0 || text == NULL) return;
+  cpli_json_text(j, "system", text);
+  free(text);
+}
+
 void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   const cpl_description* d = src->desc;
   cpli_json json, *j = &json;
@@ -196,6 +206,7 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   cpli_json_text(j, "license", d->license);
   cpli_json_text(j, "copyright", d->copyright);
   if (fmu != NULL) write_fmu(j, fmu);
+  if (fmu != NULL) write_system(j, src);
   info_write_ssp(j, src);
   write_experiment(j, &d->experiment);
   cpli_json_integer(j, "event_indicators", d->n_indicators);

@@ -5,7 +5,6 @@
 // compiled together with the runtime, and the archive is written. The same model gives the same
 // bytes; the GUID is a hash of the description and of all sources.
 #include <assert.h>
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,13 +14,12 @@
 #include "couplet/csource.h"
 #include "couplet/export.h"
 #include "couplet/solver.h"
-#include "export/description.h"
-#include "export/sources.h"
+#include "export/archive.h"
+#include "export/system_fmu.h"
 #include "format/file.h"
 #include "format/folder.h"
-#include "format/hash.h"
 #include "format/source_loc.h"
-#include "format/zip_writer.h"
+#include "ssp/ssp.h"
 
 // The data of an FMU that is being built.
 typedef struct job {
@@ -32,61 +30,14 @@ typedef struct job {
   char include[PATH_MAX];
   char* folder;  // temporary
   cpl_source* source;
-  char identifier[128];
-  char guid[40];
-  cpli_fmu_facts facts;
   const char** c_files;  // the names of the sources that are compiled
-  cpli_source_files sources, licenses;
-  cpli_writer config, description, build_description, manifest, page;
-  char* binary;
-  size_t binary_size;
+  cpli_fmu_archive fmu;
+  cpli_writer config, build_description;
 } job;
 
 void cpl_init_build_def(cpl_build_def* def, size_t size) {
   const cpl_build_def all = {.fmi_version = 2};
   cpli_init_def(def, size, &all, sizeof all);
-}
-
-// Differences between the versions of FMI in an archive.
-#if defined(__aarch64__)
-#define TUPLE "aarch64-linux"
-#else
-#define TUPLE "x86_64-linux"
-#endif
-static const struct version {
-  const char *binaries, *map, *other;  // `other`: in the names of the other version's sources
-} versions[] = {
-    [2] = {"binaries/linux64", "fmu2.map", "fmi3"}, [3] = {"binaries/" TUPLE, "fmu3.map", "fmi2"}};
-
-//------------------------------------ names ------------------------------------
-
-static void make_identifier(const char* name, char* out, size_t size) {
-  size_t n = 0;
-  if (isdigit((unsigned char)name[0])) out[n++] = '_';
-  for (; *name != '\0' && n + 1 < size; name++) {
-    unsigned char c = (unsigned char)*name;
-    out[n++] = (char)(c < 0x80 && isalnum(c) ? c : '_');
-  }
-  out[n] = '\0';
-}
-
-// The GUID is a hash of the description and all sources: it changes with the model, and with what
-// couplet makes of it.
-static cpl_status make_guid(job* j) {
-  cpli_hash hash = cpli_hash_begin();
-  cpli_writer text = {.ctx = j->ctx};
-  j->facts.guid = "";
-  cpl_status st = cpli_write_description(&text, &j->facts);
-  if (st >= 0) cpli_hash_add(&hash, text.text, text.len);
-  for (size_t i = 0; i < j->sources.n; i++) {
-    cpli_hash_add(&hash, j->sources.items[i].text, j->sources.items[i].size);
-  }
-  snprintf(j->guid, sizeof j->guid, "{%08x-%04x-%04x-%04x-%012llx}", (unsigned)(hash.part[0] >> 32),
-           (unsigned)(hash.part[0] >> 16 & 0xffff), (unsigned)(hash.part[0] & 0xffff),
-           (unsigned)(hash.part[1] >> 48), (unsigned long long)(hash.part[1] & 0xffffffffffffu));
-  j->facts.guid = j->guid;
-  cpli_writer_free(&text);
-  return st;
 }
 
 //------------------------------------ configuration ------------------------------------
@@ -120,14 +71,14 @@ static void write_dependencies(cpli_writer* w, const cpl_description* d, const c
 
 // The dependencies detected when the FMU was built, so that instances need not detect them again.
 static cpl_status write_config(job* j) {
-  const cpl_description* d = j->facts.desc;
+  const cpl_description* d = j->fmu.facts.desc;
   const cpl_structure* s = &d->structure;
   cpli_writer* w = &j->config;
   bool listed = can_list_names(d);
   cpli_write(w, "// Written by couplet build.\n#include \"couplet_model.h\"\n\n");
   cpli_write(w, "extern const char cpl_fmu_guid[];\n");
   cpli_write(w, "extern const cpl_dependency* const cpl_fmu_dependencies;\n\n");
-  cpli_writef(w, "const char cpl_fmu_guid[] = \"%s\";\n\n", j->guid);
+  cpli_writef(w, "const char cpl_fmu_guid[] = \"%s\";\n\n", j->fmu.guid);
   if (listed) cpli_write(w, "static const cpl_dependency dependencies[] = {\n");
   for (int32_t i = 0; listed && i < s->n_derivatives + s->n_outputs; i++) {
     const cpl_unknown* u =
@@ -154,7 +105,7 @@ static cpl_status compile(job* j) {
   snprintf(library, sizeof library, "%s/fmu.so", j->folder);
   snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
   snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
-  snprintf(script, sizeof script, "--version-script=%s/%s", j->data, versions[j->facts.fmi].map);
+  snprintf(script, sizeof script, "--version-script=%s/fmu%d.map", j->data, j->fmu.facts.fmi);
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
   const char* args[] = {"-std=c17",
                         "-O2",
@@ -186,7 +137,7 @@ static cpl_status compile(job* j) {
   cpl_status st = cpli_file_make(j->ctx, config, j->config.text, j->config.len);
   if (st >= 0) st = cpli_run_compiler(j->ctx, j->def->model, args);
   if (st >= 0) {
-    st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->binary, &j->binary_size);
+    st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->fmu.binary, &j->fmu.binary_size);
   }
   return st;
 }
@@ -208,12 +159,6 @@ static bool requests_time_event(cpl_model* m) {
   return st == CPL_OK && isfinite(info.next_time);
 }
 
-static cpl_status check_version(job* j) {
-  if (j->def->fmi_version == 2 || j->def->fmi_version == 3) return CPL_OK;
-  return cpl_fail(j->ctx, CPL_ERR_INPUT, "FMI %d.0 cannot be written; 2 and 3 can",
-                  j->def->fmi_version);
-}
-
 // Of the stepper that the FMU makes for co-simulation (runtime/c_model.c).
 static cpl_status find_step_capabilities(job* j, cpl_capabilities* can) {
   cpl_model* m = NULL;
@@ -222,11 +167,9 @@ static cpl_status find_step_capabilities(job* j, cpl_capabilities* can) {
   def.restart_each_step = true;
   cpl_status st = j->source->ops->make_model(j->source, "stepper", &m);
   if (st < 0) return st;
-  bool serializes = m->base.can.serialize;
   st = cpl_integrate(m, &def, &s);
   if (st < 0) return st;
   *can = s->base.can;
-  can->serialize = serializes;
   s->base.ops->destroy(&s->base);
   return CPL_OK;
 }
@@ -234,10 +177,6 @@ static cpl_status find_step_capabilities(job* j, cpl_capabilities* can) {
 static cpl_status open_model(job* j) {
   cpl_model* m = NULL;
   cpl_capabilities step_can;
-  const char* ending = strrchr(j->def->model, '.');
-  if (ending == NULL || strcmp(ending, ".c") != 0)
-    return cpli_fail_file(j->ctx, CPL_ERR_INPUT, j->def->model,
-                          "an FMU is made of a model in C, and this name does not end in .c");
   j->data = cpli_data_folder(j->ctx);
   if (j->data == NULL) return CPL_ERR_INPUT;
   snprintf(j->include, sizeof j->include, "%s/include", j->data);
@@ -247,9 +186,8 @@ static cpl_status open_model(job* j) {
   if (st >= 0) st = find_step_capabilities(j, &step_can);
   if (st >= 0) st = j->source->ops->make_model(j->source, "model", &m);
   if (st < 0) return st;
-  make_identifier(j->source->desc->name, j->identifier, sizeof j->identifier);
   const cpl_constraint_ops* constraints = m->ops->constraints;
-  j->facts =
+  j->fmu.facts =
       (cpli_fmu_facts){.fmi = j->def->fmi_version,
                        .desc = j->source->desc,
                        .model_exchange = true,
@@ -258,8 +196,8 @@ static cpl_status open_model(job* j) {
                        .step_can = step_can,
                        .time_events = j->def->fmi_version == 3 && requests_time_event(m),
                        .constraint_jacobian = constraints != NULL && constraints->jacobian != NULL,
-                       .constraint_attributes = j->def->constraint_attributes,
-                       .identifier = j->identifier};
+                       .constraint_attributes = j->def->constraint_attributes};
+  cpli_fmu_archive_name(&j->fmu, j->source->desc->name);
   m->base.ops->destroy(&m->base);
   return CPL_OK;
 }
@@ -269,117 +207,83 @@ static cpl_status collect_sources(job* j) {
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
   snprintf(licenses, sizeof licenses, "%s/fmu_licenses", j->data);
   snprintf(headers, sizeof headers, "%s/include/fmi", j->data);
-  cpl_status st = cpli_collect_model(&j->sources, j->def->model, j->include, j->folder);
-  if (st >= 0) st = cpli_collect_folder(&j->sources, flat, NULL, versions[j->facts.fmi].other);
-  if (st >= 0 && j->facts.fmi == 3) st = cpli_collect_folder(&j->sources, headers, "fmi3", NULL);
-  if (st >= 0) st = cpli_collect_folder(&j->licenses, licenses, NULL, NULL);
+  cpl_status st = cpli_collect_model(&j->fmu.sources, j->def->model, j->include, j->folder, true);
+  if (st >= 0)
+    st = cpli_collect_folder(&j->fmu.sources, flat, NULL, cpli_fmu_other_version(j->fmu.facts.fmi));
+  if (st >= 0 && j->fmu.facts.fmi == 3)
+    st = cpli_collect_folder(&j->fmu.sources, headers, "fmi3", NULL);
+  if (st >= 0) st = cpli_collect_folder(&j->fmu.licenses, licenses, NULL, NULL);
   if (st < 0) return st;
-  j->c_files = cpli_alloc(j->ctx, j->sources.n + 1, sizeof *j->c_files);
+  j->c_files = cpli_alloc(j->ctx, j->fmu.sources.n + 1, sizeof *j->c_files);
   if (j->c_files == NULL) return cpli_nomem(j->ctx);
   size_t n = 0;
-  for (size_t i = 0; i < j->sources.n; i++) {
-    const char* name = j->sources.items[i].name;
+  for (size_t i = 0; i < j->fmu.sources.n; i++) {
+    const char* name = j->fmu.sources.items[i].name;
     size_t len = strlen(name);
     if (len > 2 && strcmp(name + len - 2, ".c") == 0) j->c_files[n++] = name;
   }
   j->c_files[n++] = "fmu_config.c";
-  j->facts.source_files = j->c_files;
-  j->facts.n_source_files = n;
+  j->fmu.facts.source_files = j->c_files;
+  j->fmu.facts.n_source_files = n;
   return CPL_OK;
 }
 
 static cpl_status add_build_description(job* j) {
-  cpl_status st = cpli_write_build_description(&j->build_description, &j->facts);
+  cpl_status st = cpli_write_build_description(&j->build_description, &j->fmu.facts);
   return st < 0 ? st
-                : cpli_collect_text(&j->sources, "buildDescription.xml", j->build_description.text);
+                : cpli_collect_text(&j->fmu.sources, "buildDescription.xml",
+                                    j->build_description.text);
 }
 
-// Puts files into a folder of the archive. The names are allocated.
-static bool add_files(job* j, const cpli_source_files* files, const char* folder,
-                      cpli_zip_entry* entries, size_t* n) {
-  for (size_t i = 0; i < files->n; i++) {
-    const cpli_source_file* f = &files->items[i];
-    char* name = cpli_printf(j->ctx, "%s/%s", folder, f->name);
-    if (name == NULL) return false;
-    entries[(*n)++] = (cpli_zip_entry){name, f->text, f->size, false};
-  }
-  return true;
-}
-
-static cpl_status write_archive(job* j, const char* path) {
-  enum { OTHERS = 4 };
-  char library[256];
-  size_t n = 0;
-  snprintf(library, sizeof library, "%s/%s.so", versions[j->facts.fmi].binaries, j->identifier);
-  cpli_zip_entry* entries =
-      cpli_alloc(j->ctx, OTHERS + j->sources.n + j->licenses.n, sizeof *entries);
-  if (entries == NULL) return cpli_nomem(j->ctx);
-  entries[n++] =
-      (cpli_zip_entry){"modelDescription.xml", j->description.text, j->description.len, false};
-  entries[n++] = (cpli_zip_entry){library, j->binary, j->binary_size, true};
-  entries[n++] = (cpli_zip_entry){"documentation/index.html", j->page.text, j->page.len, false};
-  if (j->manifest.len > 0) {
-    entries[n++] = (cpli_zip_entry){"extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml",
-                                    j->manifest.text, j->manifest.len, false};
-  }
-  size_t others = n;
-  bool fine = add_files(j, &j->licenses, "documentation/licenses", entries, &n) &&
-              add_files(j, &j->sources, "sources", entries, &n);
-  cpl_status st = fine ? cpli_zip_write(j->ctx, path, entries, n) : cpli_nomem(j->ctx);
-  for (size_t i = others; i < n; i++) cpli_free(j->ctx, (void*)entries[i].name);
-  cpli_free(j->ctx, entries);
-  return st;
-}
-
-cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* given, char* output, size_t size) {
-  cpl_build_def def = cpl_default_build_def();
-  cpl_status st = cpli_read_def(ctx, "cpl_build_def", given, &def, sizeof def);
-  job j = {.ctx = ctx,
-           .def = &def,
-           .sources = {.ctx = ctx},
-           .licenses = {.ctx = ctx},
-           .config = {.ctx = ctx},
-           .description = {.ctx = ctx},
-           .build_description = {.ctx = ctx},
-           .manifest = {.ctx = ctx},
-           .page = {.ctx = ctx}};
-  char path[PATH_MAX];
+static cpl_status build_model(cpl_context* ctx, const cpl_build_def* def, char* output,
+                              size_t size) {
+  job j = {.ctx = ctx, .def = def, .config = {.ctx = ctx}, .build_description = {.ctx = ctx}};
+  cpli_fmu_archive_init(&j.fmu, ctx);
 
   // the files of the archive
-  if (st >= 0) st = check_version(&j);
-  if (st >= 0) st = open_model(&j);
+  cpl_status st = open_model(&j);
   if (st >= 0) st = cpli_temp_folder_make(ctx, &j.folder);
   if (st >= 0) st = collect_sources(&j);
-  if (st >= 0) st = make_guid(&j);
+  if (st >= 0) st = cpli_fmu_archive_identify(&j.fmu);
 
   // what is made of it
   if (st >= 0) st = write_config(&j);
-  if (st >= 0) st = cpli_collect_text(&j.sources, "fmu_config.c", j.config.text);
-  if (st >= 0) st = cpli_write_description(&j.description, &j.facts);
-  if (st >= 0 && j.facts.fmi == 3) st = add_build_description(&j);
-  if (st >= 0 && j.facts.fmi == 3 && j.facts.desc->n_algebraics > 0)
-    st = cpli_write_manifest(&j.manifest, &j.facts);
-  if (st >= 0) st = cpli_write_page(&j.page, &j.facts);
+  if (st >= 0) st = cpli_collect_text(&j.fmu.sources, "fmu_config.c", j.config.text);
+  if (st >= 0 && j.fmu.facts.fmi == 3) st = add_build_description(&j);
   if (st >= 0) st = compile(&j);
-
-  // the archive
-  snprintf(path, sizeof path, "%s%s", def.output != NULL ? def.output : j.identifier,
-           def.output != NULL ? "" : ".fmu");
-  if (st >= 0) st = write_archive(&j, path);
-  if (st >= 0 && output != NULL) snprintf(output, size, "%s", path);
+  if (st >= 0) st = cpli_fmu_archive_write(&j.fmu, def->output, output, size);
 
   if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);
   cpli_free(ctx, j.folder);
   cpli_free(ctx, j.model);
-  cpli_free(ctx, j.binary);
   cpli_free(ctx, j.c_files);
   cpli_writer_free(&j.config);
-  cpli_writer_free(&j.description);
   cpli_writer_free(&j.build_description);
-  cpli_writer_free(&j.manifest);
-  cpli_writer_free(&j.page);
-  cpli_source_files_free(&j.sources);
-  cpli_source_files_free(&j.licenses);
+  cpli_fmu_archive_free(&j.fmu);
   if (j.source != NULL) j.source->ops->destroy(j.source);
   return st;
+}
+
+//------------------------------------ what it is made of ------------------------------------
+
+static bool ends_with(const char* path, const char* ending) {
+  size_t n = strlen(path), m = strlen(ending);
+  return n > m && strcmp(path + n - m, ending) == 0;
+}
+
+cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* given, char* output, size_t size) {
+  static const char* const systems[] = {".yaml", ".yml", ".xml", ".ssd"};
+  cpl_build_def def = cpl_default_build_def();
+  cpl_status st = cpli_read_def(ctx, "cpl_build_def", given, &def, sizeof def);
+  if (st < 0) return st;
+  if (def.fmi_version != 2 && def.fmi_version != 3)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "FMI %d.0 cannot be written; 2 and 3 can", def.fmi_version);
+  if (ends_with(def.model, ".c")) return build_model(ctx, &def, output, size);
+  bool is_system = cpli_is_ssp(def.model);
+  for (size_t i = 0; i < CPLI_COUNT(systems); i++)
+    is_system = is_system || ends_with(def.model, systems[i]);
+  if (is_system) return cpli_system_fmu_build(ctx, &def, output, size);
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, def.model,
+                        "an FMU is made of a model in C or of a system: of a name that ends in .c, "
+                        ".yaml, .xml, .ssp or .ssd");
 }

@@ -255,8 +255,6 @@ static void test_every_element(void** state) {
     cpl_fmu* fmu = cpli_fmu_create(ctx, "made", sizeof *fmu);
     fmu->platform = "linux64";
     CHECK_OK(ctx, cpli_fmu_parse(fmu, "made", xml, strlen(xml)));
-    fmu->logging = fmu->cs.tool_coupling = fmu->me.projection = fmu->me.projection_step = true;
-    fmu->me.constraints = CPLI_WITH_JACOBIAN;
     cpl_source* again = from_image(ctx, &fmu->base, "nowhere");
     same_fmu(fmu, (const cpl_fmu*)again);
     // there are no files
