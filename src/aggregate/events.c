@@ -341,7 +341,9 @@ static cpl_status fire_again(cpli_aggregate* a, cpl_event_info* info) {
 
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  *info = (cpl_event_info){.next_time = INFINITY};
+  // events of the system have set states before the first update
+  *info =
+      (cpl_event_info){.next_time = INFINITY, .states_changed = a->rounds == 0 && a->n_outside > 0};
   cpl_status st = carry_over(a);
   if (st >= 0) st = cpli_updates_carry_texts(a);
   if (st >= 0) st = cpli_updates_round(a, info);
