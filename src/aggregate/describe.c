@@ -39,8 +39,7 @@ static cpl_status add_part(cpli_aggregate* a, int32_t k, const cpli_desc_counts*
     if (cpli_names_add(&d->names, v.name, (int32_t)v.ref) == CPL_ERR_NOMEM)
       return cpli_nomem(c->ctx);
   }
-  cpli_shared_desc_add(d, c->desc, at);
-  return CPL_OK;
+  return cpli_shared_desc_add(d, c->desc, c->name, at);
 }
 
 static bool has_unit(const cpl_signal* s) { return s->unit != NULL && s->unit[0] != '\0'; }

@@ -78,7 +78,8 @@ static cpl_status fill(cpli_shared_desc* m, const cpli_merge_part* parts, int32_
       if (parts[i].plain != (plain == 1)) continue;
       first[i] = at.vars;
       st = add_variables(m, &parts[i], i, &at);
-      cpli_shared_desc_add(m, parts[i].desc, &at);
+      if (st >= 0)
+        st = cpli_shared_desc_add(m, parts[i].desc, parts[i].plain ? "" : parts[i].name, &at);
       m->desc.n_indicators += parts[i].desc->n_indicators;
       at = cpli_desc_counts_add(at, parts[i].desc);
     }

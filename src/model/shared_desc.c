@@ -47,7 +47,7 @@ void cpli_shared_desc_release(cpli_shared_desc* d) {
 
 cpli_desc_counts cpli_desc_counts_add(cpli_desc_counts at, const cpl_description* d) {
   return (cpli_desc_counts){at.vars + d->n_vars, at.units + d->n_units, at.types + d->n_types,
-                            at.states + d->n_states};
+                            at.states + d->n_states, at.arrays + d->n_arrays};
 }
 
 cpl_status cpli_shared_desc_reserve(cpli_shared_desc* m, const cpli_desc_counts* n) {
@@ -57,14 +57,16 @@ cpl_status cpli_shared_desc_reserve(cpli_shared_desc* m, const cpli_desc_counts*
   d->n_units = n->units;
   d->n_types = n->types;
   d->n_states = n->states;
+  d->n_arrays = n->arrays;
   d->vars = cpli_arena_alloc(a, (size_t)n->vars, sizeof *d->vars);
   d->units = cpli_arena_alloc(a, (size_t)n->units, sizeof *d->units);
   d->types = cpli_arena_alloc(a, (size_t)n->types, sizeof *d->types);
   d->states = cpli_arena_alloc(a, (size_t)n->states, sizeof *d->states);
   d->derivatives = cpli_arena_alloc(a, (size_t)n->states, sizeof *d->derivatives);
+  d->arrays = cpli_arena_alloc(a, (size_t)n->arrays, sizeof *d->arrays);
   m->routes = cpli_arena_alloc(a, (size_t)n->vars, sizeof *m->routes);
-  bool fine = d->vars != NULL && d->units != NULL && d->types != NULL && d->states != NULL &&
-              d->derivatives != NULL && m->routes != NULL;
+  bool fine = d->arrays != NULL && d->vars != NULL && d->units != NULL && d->types != NULL &&
+              d->states != NULL && d->derivatives != NULL && m->routes != NULL;
   return fine ? cpli_names_init(&m->names, m->ctx, (size_t)n->vars) : cpli_nomem(m->ctx);
 }
 
@@ -89,13 +91,21 @@ cpl_variable cpli_shifted_variable(const cpl_description* from, int32_t var,
   v.declared_type = shifted(v.declared_type, at->types);
   v.derivative_of = shifted(v.derivative_of, at->vars);
   v.alias_of = shifted(v.alias_of, at->vars);
-  v.array = 0;
+  v.array = v.array > 0 ? v.array + at->arrays : 0;
   return v;
 }
 
-void cpli_shared_desc_add(cpli_shared_desc* m, const cpl_description* from,
-                          const cpli_desc_counts* at) {
+cpl_status cpli_shared_desc_add(cpli_shared_desc* m, const cpl_description* from,
+                                const char* prefix, const cpli_desc_counts* at) {
   cpl_description* d = &m->desc;
+  for (int32_t i = 0; i < from->n_arrays; i++) {
+    cpl_array array = from->arrays[i];
+    array.first += at->vars;
+    array.name = prefix[0] != '\0' ? cpli_shared_desc_join(m, prefix, array.name)
+                                   : cpli_arena_strdup(&m->arena, array.name);
+    if (array.name == NULL) return cpli_nomem(m->ctx);
+    ((cpl_array*)d->arrays)[at->arrays + i] = array;
+  }
   for (int32_t i = 0; i < from->n_units; i++) {
     cpl_unit u = from->units[i];
     u.display_of = shifted(u.display_of, at->units);
@@ -107,6 +117,7 @@ void cpli_shared_desc_add(cpli_shared_desc* m, const cpl_description* from,
     ((int32_t*)d->states)[at->states + i] = shifted(from->states[i], at->vars);
     ((int32_t*)d->derivatives)[at->states + i] = shifted(from->derivatives[i], at->vars);
   }
+  return CPL_OK;
 }
 
 void cpli_capabilities_of_both(cpl_capabilities* can, const cpl_capabilities* one) {

@@ -20,7 +20,7 @@ typedef struct cpli_shared_desc {
 
 /// Numbers of what descriptions have, or where one begins in the whole.
 typedef struct cpli_desc_counts {
-  int32_t vars, units, types, states;
+  int32_t vars, units, types, states, arrays;
 } cpli_desc_counts;
 
 /// Makes an empty description. size: of a struct that begins with a cpli_shared_desc.
@@ -35,12 +35,12 @@ cpli_desc_counts cpli_desc_counts_add(cpli_desc_counts at, const cpl_description
 cpl_status cpli_shared_desc_reserve(cpli_shared_desc* d, const cpli_desc_counts* n);
 /// "prefix.name". NULL: out of memory.
 const char* cpli_shared_desc_join(cpli_shared_desc* d, const char* prefix, const char* name);
-/// A variable of a component whose description begins at `at`; it belongs to no array.
+/// A variable of a component whose description begins at `at`.
 cpl_variable cpli_shifted_variable(const cpl_description* from, int32_t var,
                                    const cpli_desc_counts* at);
-/// Adds everything but the variables of a component.
-void cpli_shared_desc_add(cpli_shared_desc* d, const cpl_description* from,
-                          const cpli_desc_counts* at);
+/// Adds everything but the variables of a component. Names of arrays get the prefix; "": none.
+cpl_status cpli_shared_desc_add(cpli_shared_desc* d, const cpl_description* from,
+                                const char* prefix, const cpli_desc_counts* at);
 
 /// What a composition of steppers can do when each of them must be able to: `can` of those before,
 /// and `one`.
