@@ -25,7 +25,7 @@ from ._errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._info import Experiment, Finding, Info, Variable, Variables, build, check, convert, info
+    from ._info import Experiment, Finding, Info, Variable, Variables, build, check, convert, info, unpack
     from ._linear import Linear, linearize
     from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
@@ -37,7 +37,7 @@ solvers: tuple[str, ...] = _solvers()
 
 # Modules are imported with the first use of one of their names, so that importing couplet is fast.
 _MODULES = {
-    "_info": ("Experiment", "Finding", "Info", "Variable", "Variables", "build", "check", "convert", "info"),
+    "_info": ("Experiment", "Finding", "Info", "Variable", "Variables", "build", "check", "convert", "info", "unpack"),
     "_linear": ("Linear", "linearize"),
     "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
@@ -99,4 +99,5 @@ __all__ = [
     "read",
     "simulate",
     "solvers",
+    "unpack",
 ]

@@ -13,7 +13,7 @@ from ._errors import UnknownNameError, log_level
 if TYPE_CHECKING:
     from ._settings import Path
 
-__all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build", "convert"]
+__all__ = ["Info", "Variable", "Variables", "Experiment", "Finding", "info", "check", "build", "convert", "unpack"]
 
 
 class Variable(NamedTuple):
@@ -188,13 +188,23 @@ def check(
     return [Finding(*finding) for finding in found]
 
 
-def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2) -> str:
-    """Build an FMU of a model written in C; returns its path.
+def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2, expose: str = "all") -> str:
+    """Build an FMU of a model written in C or of a whole system; returns its path.
 
-    Without ``output`` the FMU has the name of the model and is made in the current folder.
+    ``model`` is a ``.c`` file, a system file or an SSP package. Without ``output`` the FMU has the name of the model and is made
+    in the current folder. The FMU of a system shows the variables of all its models; with ``expose="interface"`` only inputs,
+    outputs and parameters of the system.
     """
+    if expose not in ("all", "interface"):
+        raise ValueError(f'expose is "all" or "interface", not {expose!r}')
     where = os.fsencode(output) if output is not None else None
-    return _core.build(os.fsencode(model), where, fmi, log_level())
+    return _core.build(os.fsencode(model), where, fmi, expose == "interface", log_level())
+
+
+def unpack(fmu: Path, folder: Path) -> str:
+    """Give back the system that an FMU was made of, in a folder that is new or empty; returns the path of its system file."""
+    _core.unpack(os.fsencode(fmu), os.fsencode(folder), log_level())
+    return os.path.join(os.fsdecode(folder), "system.yaml")
 
 
 def convert(input: Path, output: Path, *, fmi: int = 2) -> str:

@@ -186,17 +186,19 @@ static PyObject* check(PyObject* module, PyObject* args) {
 static PyObject* build(PyObject* module, PyObject* args) {
   const char *model, *output = NULL;
   PyObject* path_of_output;
-  int fmi, level;
+  int fmi, interface, level;
   char path[4096] = "";
   core_session s;
   (void)module;
-  if (!PyArg_ParseTuple(args, "yOii", &model, &path_of_output, &fmi, &level)) return NULL;
+  if (!PyArg_ParseTuple(args, "yOipi", &model, &path_of_output, &fmi, &interface, &level))
+    return NULL;
   if (path_of_output != Py_None) output = core_text(path_of_output);
   if (PyErr_Occurred() || !core_session_open(&s, (cpl_log_level)level)) return NULL;
   cpl_build_def def = cpl_default_build_def();
   def.model = model;
   def.output = output;
   def.fmi_version = fmi;
+  def.expose = interface ? CPL_EXPOSE_INTERFACE : CPL_EXPOSE_ALL;
   PyObject* result = NULL;
   if (core_begin(&s)) {
     cpl_status st = cpl_fmu_build(s.ctx, &def, path, sizeof path);
@@ -204,6 +206,21 @@ static PyObject* build(PyObject* module, PyObject* args) {
   }
   core_session_close(&s);
   return result;
+}
+
+static PyObject* unpack(PyObject* module, PyObject* args) {
+  const char *fmu, *folder;
+  int level;
+  core_session s;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "yyi", &fmu, &folder, &level) ||
+      !core_session_open(&s, (cpl_log_level)level))
+    return NULL;
+  bool fine = core_begin(&s);
+  if (fine) fine = core_end(&s, cpl_fmu_unpack(s.ctx, fmu, folder));
+  core_session_close(&s);
+  if (!fine) return NULL;
+  Py_RETURN_NONE;
 }
 
 static PyObject* convert(PyObject* module, PyObject* args) {
@@ -492,7 +509,9 @@ static PyObject* solvers(PyObject* module, PyObject* unused) {
 PyMethodDef core_verbs[] = {
     {"info", info, METH_VARARGS, "info(path, isolate, log_level): what a file contains."},
     {"check", check, METH_VARARGS, "check(path, strict, isolate, call_timeout): findings."},
-    {"build", build, METH_VARARGS, "build(model, output, fmi, log_level): an FMU of a C model."},
+    {"build", build, METH_VARARGS,
+     "build(model, output, fmi, interface, log_level): an FMU of a C model or a system."},
+    {"unpack", unpack, METH_VARARGS, "unpack(fmu, folder, log_level): the system of an FMU."},
     {"convert", convert, METH_VARARGS,
      "convert(input, output, fmi, log_level): SSP and system files."},
     {"save", save, METH_VARARGS, "save(path, columns, values, units, comment): a result file."},
