@@ -187,15 +187,21 @@ static cpl_status add_below(cpli_source_files* files, const char* below, const c
 
 cpl_status cpli_collect_archive(cpli_source_files* files, const char* path, const char* below) {
   cpli_zip* zip = NULL;
+  cpli_names known = {0};  // some archives have an entry twice
   cpl_status st = cpli_zip_open(files->ctx, path, NULL, &zip);
+  if (st >= 0) st = cpli_names_init(&known, files->ctx, cpli_zip_count(zip));
   for (size_t i = 0; st >= 0 && i < cpli_zip_count(zip); i++) {
     const char* name = cpli_zip_name(zip, i);
     char* bytes = NULL;
     size_t size = 0;
     if (name[0] == '\0' || name[strlen(name) - 1] == '/') continue;
+    int32_t first = cpli_names_add(&known, name, (int32_t)i);
+    if (first == CPL_ERR_NOMEM) st = cpli_nomem(files->ctx);
+    if (first != (int32_t)i) continue;
     st = cpli_zip_read(zip, name, CPLI_LARGEST_FILE, &bytes, &size);
     if (st >= 0) st = add_below(files, below, name, bytes, size);
   }
+  cpli_names_free(&known);
   cpli_zip_close(zip);
   return st;
 }

@@ -44,6 +44,17 @@ static cpl_status add_rows(cpl_context* ctx, cpli_arena* arena, cpl_description*
   return CPL_OK;
 }
 
+// An array is an output with all its elements.
+static void show_array(const cpl_array* array, cpl_variable* vars) {
+  bool any = false;
+  for (int32_t i = 0; i < array->count; i++)
+    any = any || vars[array->first + i].causality == CPL_CAUSALITY_OUTPUT;
+  for (int32_t i = 0; any && i < array->count; i++) {
+    if (vars[array->first + i].causality == CPL_CAUSALITY_LOCAL)
+      vars[array->first + i].causality = CPL_CAUSALITY_OUTPUT;
+  }
+}
+
 static cpl_status choose_outputs(cpl_source* source, cpli_arena* arena, cpl_description* d) {
   const cpl_system_def* system = cpl_system_definition(source);
   size_t n = cpl_system_record(system, NULL, 0);
@@ -57,6 +68,7 @@ static cpl_status choose_outputs(cpl_source* source, cpli_arena* arena, cpl_desc
     if (vars[i].causality == CPL_CAUSALITY_LOCAL && varies && is_recorded(d, i, names, n))
       vars[i].causality = CPL_CAUSALITY_OUTPUT;
   }
+  for (int32_t k = 0; k < d->n_arrays; k++) show_array(&d->arrays[k], vars);
   d->vars = vars;
   return add_rows(source->ctx, arena, d);
 }

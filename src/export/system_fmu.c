@@ -403,10 +403,24 @@ static cpl_status add_plan(pack* p) {
                                      image.size);
 }
 
+// What one FMU needs, the whole needs.
+static void add_needs(const pack* p, cpl_capabilities* can) {
+  for (size_t i = 0; i < p->plan.n_sources; i++) {
+    if (p->plan.sources[i].kind != CPL_MEMBER_FMU) continue;
+    cpl_isolate_def unused;
+    const cpl_source* inner = cpli_isolated_inner(p->opened[i], &unused);
+    const cpl_fmu* fmu = (const cpl_fmu*)(inner != NULL ? inner : p->opened[i]);
+    can->once_per_process = can->once_per_process || (inner == NULL && fmu->base.once_per_process);
+    can->needs_tool = can->needs_tool || fmu->me.can.needs_tool || fmu->cs.can.needs_tool;
+  }
+}
+
 static cpl_status describe(pack* p) {
   cpli_fmu_facts* facts = &p->fmu.facts;
   cpl_status st = cpli_system_facts(p->system, p->def, &p->arena, &p->desc, facts);
   if (st < 0) return st;
+  add_needs(p, &facts->can);
+  add_needs(p, &facts->step_can);
   for (int32_t i = 0; i < p->desc.n_vars; i++) {
     const char* why = cpli_why_left_out(facts, i);
     if (why != NULL)

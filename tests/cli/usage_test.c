@@ -143,8 +143,11 @@ static void mistakes_of_strangers(void** state) {
                    "s.yaml");
   CHECK_FAILS_WITH(2, "s.yaml: there is no solver cvod (did you mean cvode?)", "linearize",
                    "s.yaml");
-  CHECK_FAILS(2, "s.yaml: an FMU is made of a model in C, and this name does not end in .c",
-              "build", "s.yaml");
+  CHECK_FAILS_WITH(2, "s.yaml:3:22: cvod is not known (cvode, ", "build", "s.yaml");
+  CHECK_FAILS(2,
+              "s.txt: an FMU is made of a model in C or of a system: of a name that ends in .c, "
+              ".yaml, .xml, .ssp or .ssd",
+              "build", "s.txt");
   write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = at strat}\n");
   CHECK_FAILS(2, "s.yaml:3:18: constraint: on its right stands an expression, or `at start`", "run",
               "s.yaml");
