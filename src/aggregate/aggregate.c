@@ -44,7 +44,7 @@ static bool all_set(const cpli_aggregate* a, const uint32_t* refs, size_t n) {
 }
 
 // Values read during initialisation are those with all comparisons in couplings settled.
-static cpl_status compute(cpli_aggregate* a) {
+cpl_status cpli_aggregate_compute(cpli_aggregate* a) {
   bool initial = a->phase == CPLI_PLAN_INITIAL && !a->fresh && a->n_settling > 0;
   return initial ? cpli_aggregate_settle_start(a) : cpli_evaluate(a);
 }
@@ -88,7 +88,7 @@ static cpl_status access_values(cpl_component* c, const cpli_access* a) {
   cpli_router r = {NULL, self->shared_desc->routes, (uint32_t)self->desc->n_vars, forward};
   bool computed = a->type == CPL_REAL ? !all_set(self, a->refs, a->n)
                                       : a->type != CPL_STRING && a->type != CPL_BINARY;
-  cpl_status st = !a->set && computed ? compute(self) : CPL_OK;
+  cpl_status st = !a->set && computed ? cpli_aggregate_compute(self) : CPL_OK;
   if (st == CPL_OK) st = cpli_router_access(&r, c, a);
   if (a->set) self->fresh = false;
   return st;
@@ -126,8 +126,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   return st < 0 ? st : cpli_variants_follow(a);
 }
 
-// Gradients of linear couplings may have parameters as factors, which change here.
-static void forget_gradients(cpli_aggregate* a) {
+void cpli_aggregate_forget_gradients(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_links; i++) a->links[i].known = false;
 }
 
@@ -138,7 +137,7 @@ static cpl_status enter_init(cpl_component* c) {
   a->phase = CPLI_PLAN_INITIAL;
   a->fresh = a->start_known = false;
   a->runs++;
-  forget_gradients(a);
+  cpli_aggregate_forget_gradients(a);
   return st;
 }
 
@@ -222,7 +221,7 @@ static cpl_status enter_continuous(cpl_model* m) {
   FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
   a->phase = CPLI_PLAN_CONTINUOUS;
   a->events++;
-  forget_gradients(a);
+  cpli_aggregate_forget_gradients(a);
   accept_point(a);  // the event is over: its result is the initial guess of loops
   if (a->rows != NULL) a->rows->given = false;
   if (a->n_varying > 0) a->fresh = false;  // as after the first occurrence of a structure
@@ -303,18 +302,17 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
 
-#define COMPONENT_OPS                                                                       \
-  .size = sizeof(cpl_component_ops), .kind = cpli_aggregate_kind, .destroy = destroy,       \
-  .setup = setup, .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, \
-  .reset = reset, CPLI_VALUE_OPS, .inspect = cpli_aggregate_inspect
-#define ROLLBACK_OPS \
-  .save = cpli_aggregate_save, .restore = cpli_aggregate_restore, .forget = cpli_aggregate_forget
-static const cpl_component_ops component_ops[3] = {
-    {COMPONENT_OPS},
-    {COMPONENT_OPS, ROLLBACK_OPS},  // when all components can
-    {COMPONENT_OPS, ROLLBACK_OPS, .serialize = cpli_aggregate_to_bytes,
-     .deserialize = cpli_aggregate_from_bytes},  // likewise
-};
+// Those that need all components are added in offer().
+static const cpl_component_ops component_ops = {.size = sizeof component_ops,
+                                                .kind = cpli_aggregate_kind,
+                                                .destroy = destroy,
+                                                .setup = setup,
+                                                .enter_init = enter_init,
+                                                .exit_init = exit_init,
+                                                .terminate = terminate,
+                                                .reset = reset,
+                                                CPLI_VALUE_OPS,
+                                                .inspect = cpli_aggregate_inspect};
 static const cpl_newton_ops newton_ops = {.size = sizeof newton_ops,
                                           .setup = cpli_newton_setup,
                                           .solve = cpli_newton_solve,
@@ -653,6 +651,30 @@ cpl_status cpli_aggregate_plan(cpli_aggregate* a) {
   return st < 0 ? st : cpli_constraints_make(a);
 }
 
+// The operations that all components make possible together. Derivatives of a model of variable
+// structure are those of its current structure and are not offered.
+static void offer(cpli_aggregate* a) {
+  cpl_component_ops* ops = &a->component_ops;
+  cpl_capabilities* can = &a->base.base.can;
+  can->save_restore = can->serialize = true;
+  for (int32_t i = 0; i < a->n_parts; i++) {
+    const cpl_component* part = &a->parts[i].m->base;
+    can->save_restore = can->save_restore && part->ops->save != NULL;
+    can->serialize = can->serialize && part->ops->save != NULL && cpli_serial_can(part);
+  }
+  if (can->save_restore) {
+    ops->save = cpli_aggregate_save;
+    ops->restore = cpli_aggregate_restore;
+    ops->forget = cpli_aggregate_forget;
+  }
+  if (can->serialize) {
+    ops->serialize = cpli_aggregate_to_bytes;
+    ops->deserialize = cpli_aggregate_from_bytes;
+  }
+  can->directional = a->n_varying == 0 && cpli_direction_exact(a->direction);
+  ops->directional = can->directional ? cpli_aggregate_directional : NULL;
+}
+
 static cpl_status prepare(maker* k) {
   cpli_aggregate* a = k->a;
   cpl_status st = take_parts(k);
@@ -662,16 +684,10 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_nodes(k);
   if (st >= 0) st = allocate(a);
   if (st >= 0) st = cpli_constraints_take(a, k->def);
-  bool saves = true, to_bytes = true;
-  for (int32_t i = 0; i < a->n_parts; i++) {
-    saves = saves && a->parts[i].m->base.ops->save != NULL;
-    to_bytes = to_bytes && cpli_serial_can(&a->parts[i].m->base);
-  }
-  a->base.base.ops = &component_ops[saves + (saves && to_bytes)];
-  a->base.base.can.save_restore = saves;
-  a->base.base.can.serialize = saves && to_bytes;
   a->base.ops = &a->ops;
-  return st < 0 ? st : cpli_variants_begin(a);
+  if (st >= 0) st = cpli_variants_begin(a);
+  if (st >= 0) offer(a);
+  return st;
 }
 
 cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* given, cpl_model** out) {
@@ -695,7 +711,8 @@ cpl_status cpl_aggregate(cpl_context* ctx, const cpl_aggregate_def* given, cpl_m
   cpli_arena_init(&a->arena, ctx);
   a->shared_desc = d;
   a->desc = &d->desc;
-  a->base.base = (cpl_component){.ops = &component_ops[0], .desc = a->desc, .ctx = ctx};
+  a->component_ops = component_ops;
+  a->base.base = (cpl_component){.ops = &a->component_ops, .desc = a->desc, .ctx = ctx};
   a->base.base.name = a->name = cpli_arena_strdup(&a->arena, def.name);
   if (a->name == NULL) {
     destroy_parts(&def);

@@ -7,7 +7,7 @@
 // file has one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c
 // the evaluation, loop.c the loops, newton.c (small systems: eliminate.c) the linear system of the
 // integrator, events.c the event iteration (updates.c its rounds, update_plan.c their order),
-// groups.c independent subsystems, direction.c the product of the Jacobian with a vector, rows.c
+// groups.c independent subsystems, direction.c derivatives in a direction, rows.c
 // loops as equations of the integrator, constraints.c constraints and gradients.c their
 // derivatives, linearize.c the partial derivatives of the whole, report.c the report, variants.c
 // the data per structure, aggregate.c the operations of a model.
@@ -164,6 +164,7 @@ typedef struct cpli_variant {
 typedef struct cpli_aggregate {
   cpl_model base;
   cpl_model_ops ops;
+  cpl_component_ops component_ops;
   cpli_shared_desc* shared_desc;
   cpl_description* desc;  // = &shared_desc->desc
   cpli_arena arena;
@@ -221,6 +222,7 @@ typedef struct cpli_aggregate {
   int64_t* gathered_integers;
   cpli_eval_plan_kind phase;
   int64_t runs, events;    // counters: validity of values cached per run or between events
+  int64_t evaluations;     // likewise, of values cached at one point
   int32_t stop;            // the event that requests a stop, from 1; 0: none
   bool verified;           // the components' dependencies have been verified
   bool fresh;              // value[] belongs to the current point
@@ -240,6 +242,11 @@ cpl_status cpli_aggregate_inspect(const cpl_component* c, int32_t child, cpl_ins
 const char* cpli_node_name(const cpli_aggregate* a, int32_t node);
 /// The component of a variable of the aggregate; -1: a signal.
 int32_t cpli_part_of(const cpli_aggregate* a, int32_t var);
+
+/// Update all nodes for a caller who reads values.
+cpl_status cpli_aggregate_compute(cpli_aggregate* a);
+/// Gradients of linear couplings may have parameters as factors; those known are discarded.
+void cpli_aggregate_forget_gradients(cpli_aggregate* a);
 
 /// Plans and everything else that follows from the current structure of the components.
 cpl_status cpli_aggregate_plan(cpli_aggregate* a);
@@ -335,6 +342,14 @@ cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l);
 /// *out is NULL, with CPL_OK, when a component has no directional derivatives.
 cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out);
 void cpli_direction_destroy(struct cpli_direction* d);
+/// Whether the whole has exact derivatives: all components give theirs, and all couplings have
+/// gradients. Nullable: d
+bool cpli_direction_exact(const struct cpli_direction* d);
+/// The operation of the component. Knowns are states and continuous inputs of the whole, unknowns
+/// all variables whose change is defined by that of the knowns.
+cpl_status cpli_aggregate_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                      const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                      double* sensitivity);
 /// The Jacobian of the whole times a vector.
 cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out);
 /// Changes of the nodes of some ops, from the changes of their sources.

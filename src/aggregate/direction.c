@@ -1,115 +1,224 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The product of the Jacobian of the whole with a vector, without the Jacobian: the states change
-// in one direction, and the plan is evaluated with changes instead of values. Every component gives
-// the directional derivatives of its outputs and derivatives, couplings use their gradients, and
-// loops are linear systems.
+// Derivatives of the whole in a direction, without its Jacobian: states and inputs change in one
+// direction, and the plan is evaluated with changes instead of values. Every component gives the
+// directional derivatives of its outputs and derivatives, couplings use their gradients, and loops
+// are linear systems. The product of the Jacobian with a vector is the special case of all states
+// and their derivatives.
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
 #include "base/error.h"
+#include "model/sparsity.h"
 
-typedef struct share {     // of a component
-  int32_t first, n_known;  // its states, then its coupled inputs, in known and seed
-  int32_t n_states;
+typedef struct share {  // of a component
+  int32_t first;        // its states, coupled inputs and free inputs, in known and seed
+  int32_t n_known;      // states and coupled inputs
+  int32_t n_all;        // with free inputs, which are set from outside
+  bool moves;           // a state or input changes
+  bool free_moves;      // a free input changes
+  int32_t requested;    // the first unknown it is asked for; -1: none
 } share;
+
+// Where the change of a variable of a component is found, if not in the seed.
+enum { HIDDEN = -3, CONSTANT = -2, ASKED = -1 };
 
 typedef struct cpli_direction {
   cpl_context* ctx;
   share* shares;
+  int32_t* place;        // variable of a component: its position in seed, or as above
   uint32_t* known;       // references
   double* seed;          // change of each of them
   uint32_t* derivative;  // references, in the order of all states
-  int32_t* position;     // node: where it stands in seed (an input, or a state that is read)
-                         // or -1
+  int32_t* position;     // node: its position in seed (an input, or a state that is read), or as
+                         // above
   double* change;        // of the nodes
-  uint32_t* asked;       // scratch
+  bool exact;            // all components and couplings have derivatives
+  bool fails;            // a component failed once: differences are used
+  double *x, *base, *moved;
+  // scratch of requests, with room for all nodes and for the largest request so far
+  uint32_t* asked;
   double* got;
   int32_t* of;
-  bool fails;  // a component failed once: differences are used
-  double *x, *base, *moved;
+  size_t room;
+  // the direction that the changes belong to
+  uint32_t* last_known;
+  double* last_seed;
+  size_t n_last, room_last;
+  int64_t walked;  // a->evaluations then; -1: they belong to none
 } direction;
 
 //------------------------------------ make ------------------------------------
 
-// FMI allows derivatives of outputs and state derivatives, not of other variables.
-static bool may_be_asked(const cpl_description* d, int32_t var) {
-  return d->vars[var].causality == CPL_CAUSALITY_OUTPUT;
+static bool is_continuous(const cpl_variable* v) {
+  return v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
 }
 
-static int32_t state_index(const cpl_description* d, int32_t var) {
-  for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] == var) return k;
-  }
-  return -1;
+// FMI allows derivatives of outputs and state derivatives, not of other variables. A composed model
+// gives those of the outputs of its components, too.
+static int32_t first_place(const cpl_component* c, int32_t var) {
+  const cpl_variable* v = &c->desc->vars[var];
+  if (!is_continuous(v) || v->causality == CPL_CAUSALITY_INDEPENDENT) return CONSTANT;
+  bool output = v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output;
+  return output && c->ops->directional != NULL ? ASKED : HIDDEN;
 }
 
-// Whether every component has the derivatives needed; and the positions of nodes.
-static bool place_nodes(const cpli_aggregate* a, direction* d) {
-  for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].n_known = a->parts[k].n_states;
-  for (int32_t i = 0; i < a->n_nodes; i++) {
-    const cpli_node* node = &a->nodes[i];
-    d->position[i] = -1;
-    if (node->part < 0 || !cpli_is_smooth(node)) continue;
-    const cpl_component* c = &a->parts[node->part].m->base;
-    if (node->kind == CPLI_NODE_INPUT) d->position[i] = d->shares[node->part].n_known++;
-    else d->position[i] = state_index(c->desc, node->var);
-    bool asked = node->kind == CPLI_NODE_OUTPUT && d->position[i] < 0;
-    if (asked && (c->ops->directional == NULL || !may_be_asked(c->desc, node->var))) return false;
+// A variable and its aliases have one place.
+static void unite_aliases(const cpl_description* desc, int32_t* place) {
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    int32_t* root = &place[cpli_root_variable(desc, i)];
+    if (place[i] > *root) *root = place[i];
   }
-  int32_t first = 0;
-  for (int32_t k = 0; k < a->n_parts; k++) {
-    d->shares[k].first = first;
-    first += d->shares[k].n_known;
-    if (a->parts[k].n_states > 0 && a->parts[k].m->base.ops->directional == NULL) return false;
+  for (int32_t i = 0; i < desc->n_vars; i++) place[i] = place[cpli_root_variable(desc, i)];
+}
+
+// The places of a component's variables except for inputs. Returns whether it has all derivatives
+// that it may be asked for.
+static bool place_variables(const cpli_aggregate* a, direction* d, int32_t k) {
+  const cpli_part* part = &a->parts[k];
+  const cpl_component* c = &part->m->base;
+  int32_t* place = d->place + part->first_var;
+  bool has = true;
+  for (int32_t i = 0; i < c->desc->n_vars; i++) {
+    const cpl_variable* v = &c->desc->vars[i];
+    place[i] = first_place(c, i);
+    has = has && !(place[i] == HIDDEN && (v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output));
+  }
+  for (int32_t i = 0; i < part->n_states; i++) place[c->desc->derivatives[i]] = ASKED;
+  for (int32_t i = 0; i < part->n_states; i++) place[c->desc->states[i]] = d->shares[k].first + i;
+  return has && (part->n_states == 0 || c->ops->directional != NULL);
+}
+
+static bool may_be_set(const cpl_variable* v) {
+  return v->causality == CPL_CAUSALITY_INPUT && is_continuous(v);
+}
+
+// Coupled inputs follow the states in the seed, free ones come last.
+static void place_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
+  const cpli_part* part = &a->parts[k];
+  const cpl_description* desc = part->m->base.desc;
+  share* s = &d->shares[k];
+  int32_t* place = d->place + part->first_var;
+  s->n_known = part->n_states;
+  for (int32_t i = part->first_input; i < part->first_input + part->n_inputs; i++) {
+    if (!cpli_is_smooth(&a->nodes[i])) continue;
+    place[a->nodes[i].var] = s->first + s->n_known++;
+  }
+  unite_aliases(desc, place);
+  s->n_all = s->n_known;
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    int32_t* root = &place[cpli_root_variable(desc, i)];
+    if (*root < 0 && may_be_set(&desc->vars[i])) *root = s->first + s->n_all++;
+  }
+  unite_aliases(desc, place);
+}
+
+// The couplings' part of exactness.
+static bool have_gradients(const cpli_aggregate* a) {
+  for (int32_t i = 0; i < a->n_links; i++) {
+    const cpli_coupling_edge* l = &a->links[i];
+    if (l->def.function.value == NULL || l->def.function.gradient != NULL) continue;
+    if (!cpli_is_smooth(&a->nodes[l->target])) continue;
+    for (int32_t s = 0; s < l->n_sources; s++) {
+      if (cpli_is_smooth(&a->nodes[l->sources[s]])) return false;
+    }
   }
   return true;
+}
+
+// Whether every node has derivatives.
+static bool place_nodes(const cpli_aggregate* a, direction* d) {
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    d->position[i] = CONSTANT;
+    if (node->part < 0 || !cpli_is_smooth(node)) continue;
+    d->position[i] = d->place[a->parts[node->part].first_var + node->var];
+    if (d->position[i] == HIDDEN) return false;
+  }
+  return true;
+}
+
+// Whether every component has the derivatives needed.
+static bool place_all(const cpli_aggregate* a, direction* d) {
+  int32_t first = 0;
+  d->exact = have_gradients(a);
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    d->shares[k].first = first;
+    d->shares[k].requested = -1;
+    d->exact = place_variables(a, d, k) && d->exact;
+    if (a->parts[k].n_states > 0 && a->parts[k].m->base.ops->directional == NULL) return false;
+    place_inputs(a, d, k);
+    first += d->shares[k].n_all;
+  }
+  return place_nodes(a, d);
 }
 
 static void fill(const cpli_aggregate* a, direction* d) {
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpli_part* part = &a->parts[k];
     const cpl_description* desc = part->m->base.desc;
-    for (int32_t i = 0; i < part->n_states; i++) {
-      d->known[d->shares[k].first + i] = desc->vars[desc->states[i]].ref;
-      d->derivative[part->first_state + i] = desc->vars[desc->derivatives[i]].ref;
+    for (int32_t i = 0; i < desc->n_vars; i++) {
+      int32_t place = d->place[part->first_var + i];
+      if (place >= 0) d->known[place] = desc->vars[i].ref;
     }
+    for (int32_t i = 0; i < part->n_states; i++)
+      d->derivative[part->first_state + i] = desc->vars[desc->derivatives[i]].ref;
   }
-  for (int32_t i = 0; i < a->n_nodes; i++) {
-    const cpli_node* node = &a->nodes[i];
-    if (d->position[i] < 0) continue;
-    d->position[i] += d->shares[node->part].first;
-    if (node->kind == CPLI_NODE_INPUT) d->known[d->position[i]] = node->ref;
-  }
+}
+
+static int32_t count_seeds(const cpli_aggregate* a, const direction* d) {
+  const share* last = a->n_parts > 0 ? &d->shares[a->n_parts - 1] : NULL;
+  return last != NULL ? last->first + last->n_all : 0;
+}
+
+static bool reserve(direction* d, size_t n) {
+  if (n <= d->room && d->of != NULL) return true;
+  uint32_t* asked = cpli_alloc(d->ctx, n, sizeof *asked);
+  double* got = cpli_alloc(d->ctx, n, sizeof *got);
+  int32_t* of = cpli_alloc(d->ctx, n, sizeof *of);
+  cpli_free(d->ctx, d->asked);
+  cpli_free(d->ctx, d->got);
+  cpli_free(d->ctx, d->of);
+  d->asked = asked, d->got = got, d->of = of;
+  bool fine = asked != NULL && got != NULL && of != NULL;
+  d->room = fine ? n : 0;
+  return fine;
+}
+
+static bool allocate(const cpli_aggregate* a, direction* d) {
+  size_t nodes = (size_t)a->n_nodes, states = (size_t)a->n_states;
+  size_t seeds = (size_t)count_seeds(a, d);
+  d->known = cpli_alloc(d->ctx, seeds + states, sizeof *d->known);
+  d->seed = cpli_alloc(d->ctx, seeds + nodes + 3 * states, sizeof *d->seed);
+  if (d->known == NULL || d->seed == NULL || !reserve(d, nodes)) return false;
+  d->derivative = d->known + seeds;
+  d->change = d->seed + seeds;
+  d->x = d->change + nodes;
+  d->base = d->x + states;
+  d->moved = d->base + states;
+  return true;
 }
 
 cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
   cpl_context* ctx = a->base.base.ctx;
-  size_t nodes = (size_t)a->n_nodes, states = (size_t)a->n_states;
   direction* d = cpli_alloc(ctx, 1, sizeof *d);
   *out = NULL;
   if (d == NULL) return cpli_nomem(ctx);
-  d->ctx = ctx;
+  *d = (direction){.ctx = ctx, .walked = -1};
   d->shares = cpli_alloc(ctx, (size_t)a->n_parts, sizeof *d->shares);
-  d->position = cpli_alloc(ctx, 2 * nodes, sizeof *d->position);
-  d->known = cpli_alloc(ctx, 2 * (nodes + states), sizeof *d->known);
-  d->seed = cpli_alloc(ctx, 3 * nodes + 4 * states, sizeof *d->seed);
-  bool there = d->shares != NULL && d->position != NULL && d->known != NULL && d->seed != NULL;
-  if (!there || !place_nodes(a, d)) {
+  d->place = cpli_alloc(ctx, (size_t)a->n_part_vars, sizeof *d->place);
+  d->position = cpli_alloc(ctx, (size_t)a->n_nodes, sizeof *d->position);
+  bool there = d->shares != NULL && d->place != NULL && d->position != NULL;
+  bool has = there && place_all(a, d);
+  if (has) there = allocate(a, d);
+  if (!has || !there) {
     cpli_direction_destroy(d);
     return there ? CPL_OK : cpli_nomem(ctx);
   }
-  d->of = d->position + nodes;
-  d->derivative = d->known + nodes + states;
-  d->asked = d->derivative + states;
-  d->change = d->seed + nodes + states;
-  d->got = d->change + nodes;
-  d->x = d->got + nodes;
-  d->base = d->x + states;
-  d->moved = d->base + states;
   fill(a, d);
   *out = d;
   return CPL_OK;
@@ -118,21 +227,34 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
 void cpli_direction_destroy(struct cpli_direction* d) {
   if (d == NULL) return;
   cpli_free(d->ctx, d->shares);
+  cpli_free(d->ctx, d->place);
   cpli_free(d->ctx, d->position);
   cpli_free(d->ctx, d->known);
   cpli_free(d->ctx, d->seed);
+  cpli_free(d->ctx, d->asked);
+  cpli_free(d->ctx, d->got);
+  cpli_free(d->ctx, d->of);
+  cpli_free(d->ctx, d->last_known);
+  cpli_free(d->ctx, d->last_seed);
   cpli_free(d->ctx, d);
 }
+
+bool cpli_direction_exact(const struct cpli_direction* d) { return d != NULL && d->exact; }
 
 //------------------------------------ walk ------------------------------------
 
 double* cpli_direction_of(cpli_aggregate* a, int32_t node) { return &a->direction->change[node]; }
 
 cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, double* out) {
-  cpl_status st = cpli_coupling_gradient(a, l);
+  const double* change = a->direction->change;
+  bool moves = false;
   *out = 0;
-  for (int32_t i = 0; i < l->n_sources && st == CPL_OK; i++)
-    *out += l->gradient[i] * a->direction->change[l->sources[i]];
+  for (int32_t i = 0; i < l->n_sources; i++) moves = moves || change[l->sources[i]] != 0;
+  cpl_status st = moves ? cpli_coupling_gradient(a, l) : CPL_OK;
+  for (int32_t i = 0; i < l->n_sources && moves && st == CPL_OK; i++) {
+    // a gradient may be infinite, as that of a root at zero
+    if (change[l->sources[i]] != 0) *out += l->gradient[i] * change[l->sources[i]];
+  }
   return st;
 }
 
@@ -141,27 +263,35 @@ static cpl_status ask(cpli_aggregate* a, int32_t part, const uint32_t* refs, siz
   const direction* d = a->direction;
   const share* s = &d->shares[part];
   cpl_component* c = &a->parts[part].m->base;
+  if (n == 0) return CPL_OK;
   memset(out, 0, n * sizeof *out);
-  if (s->n_known == 0 || n == 0) return CPL_OK;
-  return c->ops->directional(c, refs, n, d->known + s->first, (size_t)s->n_known,
-                             d->seed + s->first, out);
+  if (!s->moves) return CPL_OK;
+  return c->ops->directional(c, refs, n, d->known + s->first,
+                             (size_t)(s->free_moves ? s->n_all : s->n_known), d->seed + s->first,
+                             out);
 }
 
 static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   direction* d = a->direction;
   size_t n = 0;
   for (int32_t i = op->first; i < op->first + op->count; i++) {
-    int32_t node = p->nodes[i];
-    if (d->position[node] >= 0) {  // a state
-      d->change[node] = d->seed[d->position[node]];
-      continue;
+    int32_t node = p->nodes[i], position = d->position[node];
+    if (position == ASKED) {
+      d->of[n] = node;
+      d->asked[n++] = p->refs[i];
+    } else {
+      d->change[node] = position >= 0 ? d->seed[position] : 0;
     }
-    d->of[n] = node;
-    d->asked[n++] = p->refs[i];
   }
   cpl_status st = ask(a, op->part, d->asked, n, d->got);
   for (size_t i = 0; i < n && st == CPL_OK; i++) d->change[d->of[i]] = d->got[i];
   return st;
+}
+
+static void set(cpli_aggregate* a, int32_t node) {
+  direction* d = a->direction;
+  d->seed[d->position[node]] = d->change[node];
+  if (d->change[node] != 0) d->shares[a->nodes[node].part].moves = true;
 }
 
 static cpl_status walk_one(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
@@ -172,7 +302,7 @@ static cpl_status walk_one(cpli_aggregate* a, const cpli_eval_plan* p, const cpl
   for (int32_t i = op->first; i < op->first + op->count && st == CPL_OK; i++) {
     int32_t node = p->nodes[i];
     if (!cpli_is_smooth(&a->nodes[node])) continue;
-    if (op->kind == CPLI_OP_SET) d->seed[d->position[node]] = d->change[node];
+    if (op->kind == CPLI_OP_SET) set(a, node);
     else st = cpli_coupling_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
   }
   return st;
@@ -184,6 +314,24 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const
   for (size_t i = 0; i < n && st == CPL_OK; i++) st = walk_one(a, p, &ops[i]);
   return st;
 }
+
+// Nothing changes; then seeds are set, and the rest follows from them.
+static void begin(cpli_aggregate* a) {
+  direction* d = a->direction;
+  d->walked = -1;
+  memset(d->seed, 0, (size_t)count_seeds(a, d) * sizeof *d->seed);
+  memset(d->change, 0, (size_t)a->n_nodes * sizeof *d->change);
+  for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].moves = d->shares[k].free_moves = false;
+}
+
+// Changes in events are none: what is discrete is constant, and the values at the current point are
+// those of an evaluation between events.
+static cpl_status follow(cpli_aggregate* a) {
+  const cpli_eval_plan* p = a->plans[CPLI_PLAN_CONTINUOUS];
+  return cpli_direction_walk(a, p, p->ops, p->n_ops);
+}
+
+//------------------------------------ states ------------------------------------
 
 // Without directional derivatives: a difference in the direction, with a step that moves the state
 // with the largest relative change by the square root of the rounding unit.
@@ -212,19 +360,18 @@ static cpl_status by_directions(cpl_model* m, const double* v, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   direction* d = a->direction;
   cpl_status st = cpli_evaluate(a);
-  memset(d->seed, 0, ((size_t)a->n_nodes + (size_t)a->n_states) * sizeof *d->seed);
-  memset(d->change, 0, (size_t)a->n_nodes * sizeof *d->change);
+  begin(a);
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpli_part* part = &a->parts[k];
-    if (part->n_states > 0)
-      memcpy(d->seed + d->shares[k].first, v + part->first_state,
-             (size_t)part->n_states * sizeof *v);
+    share* s = &d->shares[k];
+    for (int32_t i = 0; i < part->n_states; i++) {
+      d->seed[s->first + i] = v[part->first_state + i];
+      s->moves = s->moves || v[part->first_state + i] != 0;
+    }
   }
-  const cpli_eval_plan* p = a->plans[CPLI_PLAN_CONTINUOUS];
-  if (st == CPL_OK) st = cpli_direction_walk(a, p, p->ops, p->n_ops);
+  if (st == CPL_OK) st = follow(a);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     const cpli_part* part = &a->parts[k];
-    if (part->n_states == 0) continue;
     st = ask(a, k, d->derivative + part->first_state, (size_t)part->n_states,
              out + part->first_state);
   }
@@ -246,4 +393,132 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
   cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
           "differences replace directional derivatives from now on: %s", cpl_context_error(d->ctx));
   return without;
+}
+
+//------------------------------------ any variables ------------------------------------
+
+static cpl_status refuse(const cpli_aggregate* a, uint32_t ref, const char* why) {
+  bool exists = ref < (uint32_t)a->desc->n_vars;
+  const char* name = exists ? a->desc->vars[ref].name : NULL;
+  if (!exists)
+    return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, NULL, a->t,
+                       "there is no variable %u", (unsigned)ref);
+  return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, name, a->t, "%s %s", name, why);
+}
+
+// The change of a state or of an input that is set from outside.
+static cpl_status seed_one(cpli_aggregate* a, uint32_t ref, double seed) {
+  static const char no_known[] =
+      "is neither a state nor a continuous input: there are no derivatives with respect to it";
+  direction* d = a->direction;
+  if (ref >= (uint32_t)a->desc->n_vars) return refuse(a, ref, "");
+  int32_t var = (int32_t)ref, signal = var - a->n_part_vars;
+  if (signal >= 0) {
+    bool input = a->signals[signal].kind == CPL_SIGNAL_INPUT;
+    if (!input || !cpli_is_smooth(&a->nodes[a->first_signal + signal]))
+      return refuse(a, ref, no_known);
+    d->change[a->first_signal + signal] += seed;
+    return CPL_OK;
+  }
+  share* s = &d->shares[a->shared_desc->routes[var].component];
+  int32_t place = d->place[var];
+  bool state = place >= 0 && place < s->first + a->parts[s - d->shares].n_states;
+  bool free = place >= s->first + s->n_known;
+  if (!state && !free) return refuse(a, ref, no_known);
+  d->seed[place] += seed;
+  s->moves = s->moves || seed != 0;
+  s->free_moves = s->free_moves || (free && seed != 0);
+  return CPL_OK;
+}
+
+// Nested aggregates are asked several times in the same direction.
+static bool is_last(const cpli_aggregate* a, const uint32_t* knowns, size_t n, const double* seed) {
+  const direction* d = a->direction;
+  return d->walked == a->evaluations && d->n_last == n &&
+         (n == 0 || (memcmp(d->last_known, knowns, n * sizeof *knowns) == 0 &&
+                     memcmp(d->last_seed, seed, n * sizeof *seed) == 0));
+}
+
+static cpl_status remember(cpli_aggregate* a, const uint32_t* knowns, size_t n,
+                           const double* seed) {
+  direction* d = a->direction;
+  if (n > d->room_last) {
+    cpli_free(d->ctx, d->last_known);
+    cpli_free(d->ctx, d->last_seed);
+    d->last_known = cpli_alloc(d->ctx, n, sizeof *d->last_known);
+    d->last_seed = cpli_alloc(d->ctx, n, sizeof *d->last_seed);
+    d->room_last = d->last_known != NULL && d->last_seed != NULL ? n : 0;
+    if (d->room_last == 0) return cpli_nomem(d->ctx);
+  }
+  if (n > 0) memcpy(d->last_known, knowns, n * sizeof *knowns);
+  if (n > 0) memcpy(d->last_seed, seed, n * sizeof *seed);
+  d->n_last = n;
+  d->walked = a->evaluations;
+  return CPL_OK;
+}
+
+static cpl_status move(cpli_aggregate* a, const uint32_t* knowns, size_t n, const double* seed) {
+  if (is_last(a, knowns, n, seed)) return CPL_OK;
+  cpl_status st = CPL_OK;
+  if (a->phase != CPLI_PLAN_CONTINUOUS) cpli_aggregate_forget_gradients(a);
+  begin(a);
+  for (size_t i = 0; i < n && st == CPL_OK; i++) st = seed_one(a, knowns[i], seed[i]);
+  if (st == CPL_OK) st = follow(a);
+  return st == CPL_OK ? remember(a, knowns, n, seed) : st;
+}
+
+// An unknown whose change is there, or the component that is asked for it; -1: it is there.
+static cpl_status read_one(const cpli_aggregate* a, uint32_t ref, int32_t* part, double* out) {
+  const direction* d = a->direction;
+  *part = -1;
+  if (ref >= (uint32_t)a->desc->n_vars) return refuse(a, ref, "");
+  int32_t var = (int32_t)ref;
+  if (var >= a->n_part_vars) {
+    int32_t node = a->first_signal + var - a->n_part_vars;
+    *out = cpli_is_smooth(&a->nodes[node]) ? d->change[node] : 0;
+    return CPL_OK;
+  }
+  int32_t place = d->place[var], node = a->node_of[var];
+  if (place == HIDDEN)
+    return refuse(a, ref,
+                  "is neither a state, nor a derivative, nor an output: its model gives no "
+                  "derivatives of it");
+  if (place >= 0) *out = d->seed[place];
+  else if (place == CONSTANT) *out = 0;
+  else if (node >= 0) *out = d->change[node];
+  else *part = a->shared_desc->routes[var].component;
+  return CPL_OK;
+}
+
+// One call per component. Its unknowns are chained.
+static cpl_status read_all(cpli_aggregate* a, const uint32_t* unknowns, size_t n, double* out) {
+  direction* d = a->direction;
+  cpl_status st = reserve(d, n) ? CPL_OK : cpli_nomem(d->ctx);
+  for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].requested = -1;
+  for (size_t i = n; i-- > 0 && st == CPL_OK;) {
+    int32_t part = -1;
+    st = read_one(a, unknowns[i], &part, &out[i]);
+    if (part < 0) continue;
+    d->of[i] = d->shares[part].requested;
+    d->shares[part].requested = (int32_t)i;
+  }
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    size_t count = 0;
+    for (int32_t i = d->shares[k].requested; i >= 0; i = d->of[i])
+      d->asked[count++] = a->shared_desc->routes[unknowns[i]].ref;
+    st = ask(a, k, d->asked, count, d->got);
+    count = 0;
+    for (int32_t i = d->shares[k].requested; i >= 0 && st == CPL_OK; i = d->of[i])
+      out[i] = d->got[count++];
+  }
+  return st;
+}
+
+cpl_status cpli_aggregate_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                      const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                      double* sensitivity) {
+  cpli_aggregate* a = (cpli_aggregate*)c;
+  cpl_status st = cpli_aggregate_compute(a);
+  if (st == CPL_OK) st = move(a, knowns, n_knowns, seed);
+  return st == CPL_OK ? read_all(a, unknowns, n_unknowns, sensitivity) : st;
 }

@@ -148,6 +148,7 @@ cpl_status cpli_evaluate(cpli_aggregate* a) {
   const cpli_eval_plan* p = a->plans[a->phase];
   cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
   a->fresh = st == CPL_OK;
+  a->evaluations++;
   return st;
 }
 

@@ -56,6 +56,10 @@ static cpl_status some_rows(cpl_model* m, const double* x, const request* q, con
 enum { IS_ITSELF = 1, IS_UNKNOWN = 2 };  // states and inputs; outputs and derivatives
 
 static void classify(const cpl_description* d, uint8_t* what) {
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    bool continuous = d->vars[i].variability == CPL_VARIABILITY_CONTINUOUS;
+    if (d->vars[i].inner_output && d->vars[i].type == CPL_REAL && continuous) what[i] = IS_UNKNOWN;
+  }
   for (int32_t i = 0; i < d->structure.n_outputs; i++)
     what[d->structure.outputs[i].var] = IS_UNKNOWN;
   for (int32_t k = 0; k < d->n_states; k++) {
@@ -67,8 +71,8 @@ static void classify(const cpl_description* d, uint8_t* what) {
   }
 }
 
-// A model can be asked for directional derivatives of its outputs and state derivatives only; those
-// of a state are trivial, and every other variable is differenced.
+// A model can be asked for directional derivatives of its outputs, those of its components and
+// state derivatives only; those of a state are trivial, and every other variable is differenced.
 static cpl_status block_of_one(cpl_model* m, const double* x, const request* q) {
   const cpl_description* d = m->base.desc;
   cpl_context* ctx = m->base.ctx;

@@ -537,11 +537,12 @@ static cpl_status walk_direction(cpli_aggregate* a, loop* l, const double* s, do
 }
 
 // A linear system solved with the factorisation of Newton's method, possibly from a point nearby:
-// corrected until the changes agree. With the matrix of the current point the second correction is
-// at rounding level.
+// corrected until the changes agree to rounding. With the matrix of the current point the second
+// correction is at rounding level.
 cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
   if (l->discrete) return CPL_OK;
   int fresh = 0;  // corrections with the matrix of this point
+  double before = INFINITY;
   memset(l->s, 0, (size_t)l->n_torn * sizeof *l->s);
   cpl_status st = walk_direction(a, l, l->s, l->f);
   for (int k = 0; k < MAX_ITERATIONS && st == CPL_OK; k++) {
@@ -549,8 +550,11 @@ cpl_status cpli_loop_direction(cpli_aggregate* a, struct cpli_loop* l) {
     if (st != CPL_OK || !l->factored) break;
     newton_step(l, l->s, l->step);
     double size = size_of(l, l->step, l->s);
+    // the changes of all nodes belong to s, not to the next one
+    bool rounding = size <= enough && size > before / 4;
+    if (size <= 4 * DBL_EPSILON || rounding || fresh > 3) return CPL_OK;
     for (int32_t i = 0; i < l->n_torn; i++) l->s[i] += l->step[i];
-    if (size <= enough || fresh > 3) return CPL_OK;
+    before = size;
     fresh += fresh > 0;
     st = walk_direction(a, l, l->s, l->f);
   }

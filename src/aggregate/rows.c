@@ -89,6 +89,8 @@ cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
                         .algebraics = nodes + loops,
                         .z = values + 2 * loops};
   a->rows = r;
+  a->component_ops.directional = NULL;  // the values of loops are independent from here on
+  m->base.can.directional = false;
   take_loops(a);
   cpl_status st = algebraics > 0 ? turn_parts(a) : CPL_OK;
   return st < 0 ? st : renew_newton(a);

@@ -35,7 +35,7 @@ typedef struct request {
 } request;
 
 // How a row of a model with directional derivatives is found. FMI allows only derivatives and
-// outputs of the structure.
+// outputs of the structure; a composed model gives those of the outputs of its components, too.
 typedef enum method { ASKED, UNIT, BY_DIFFERENCES } method;
 
 struct cpl_jacobian {
@@ -393,8 +393,11 @@ static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r
   if (j->row_derivative[r] >= 0) j->any_derivative = true;
   else j->out_ref[j->n_out++] = v->ref;
   bool listed = row_of[cpli_root_variable(d, var)] != NULL || j->row_derivative[r] >= 0;
-  j->row_method[r] = listed ? ASKED : state_of[var] >= 0 ? UNIT : BY_DIFFERENCES;
-  if (listed) j->asked_ref[j->n_asked++] = v->ref;
+  j->row_method[r] = listed               ? ASKED
+                     : state_of[var] >= 0 ? UNIT
+                     : v->inner_output    ? ASKED
+                                          : BY_DIFFERENCES;
+  if (j->row_method[r] == ASKED) j->asked_ref[j->n_asked++] = v->ref;
   j->n_differences += j->row_method[r] == BY_DIFFERENCES;
   return CPL_OK;
 }
