@@ -6,6 +6,7 @@
 # cores: what takes more than about a second alone belongs into the first table.
 set(SLOW_TESTS
   "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
+  "^aggregate/directional$"
   "^assemble/(snapshot|switching_loop|tlm)$"
   "^fmi/mutation$"
   "^format/number$"
