@@ -221,6 +221,7 @@ static cpl_status enter_continuous(cpl_model* m) {
   FOR_EACH_PART(a, st, part->ops->enter_continuous(part));
   a->phase = CPLI_PLAN_CONTINUOUS;
   a->events++;
+  a->evaluations++;
   cpli_aggregate_forget_gradients(a);
   accept_point(a);  // the event is over: its result is the initial guess of loops
   if (a->rows != NULL) a->rows->given = false;

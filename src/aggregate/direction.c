@@ -60,11 +60,9 @@ static bool is_continuous(const cpl_variable* v) {
 
 // FMI allows derivatives of outputs and state derivatives, not of other variables. A composed model
 // gives those of the outputs of its components, too.
-static int32_t first_place(const cpl_component* c, int32_t var) {
-  const cpl_variable* v = &c->desc->vars[var];
+static int32_t place_of(const cpl_variable* v) {
   if (!is_continuous(v) || v->causality == CPL_CAUSALITY_INDEPENDENT) return CONSTANT;
-  bool output = v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output;
-  return output && c->ops->directional != NULL ? ASKED : HIDDEN;
+  return v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output ? ASKED : HIDDEN;
 }
 
 // A variable and its aliases have one place.
@@ -82,15 +80,16 @@ static bool place_variables(const cpli_aggregate* a, direction* d, int32_t k) {
   const cpli_part* part = &a->parts[k];
   const cpl_component* c = &part->m->base;
   int32_t* place = d->place + part->first_var;
-  bool has = true;
+  bool can = c->ops->directional != NULL, has = can || part->n_states == 0;
   for (int32_t i = 0; i < c->desc->n_vars; i++) {
-    const cpl_variable* v = &c->desc->vars[i];
-    place[i] = first_place(c, i);
-    has = has && !(place[i] == HIDDEN && (v->causality == CPL_CAUSALITY_OUTPUT || v->inner_output));
+    place[i] = place_of(&c->desc->vars[i]);
+    if (can || place[i] != ASKED) continue;
+    place[i] = HIDDEN;
+    has = false;
   }
   for (int32_t i = 0; i < part->n_states; i++) place[c->desc->derivatives[i]] = ASKED;
   for (int32_t i = 0; i < part->n_states; i++) place[c->desc->states[i]] = d->shares[k].first + i;
-  return has && (part->n_states == 0 || c->ops->directional != NULL);
+  return has;
 }
 
 static bool may_be_set(const cpl_variable* v) {
@@ -105,8 +104,8 @@ static void place_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
   int32_t* place = d->place + part->first_var;
   s->n_known = part->n_states;
   for (int32_t i = part->first_input; i < part->first_input + part->n_inputs; i++) {
-    if (!cpli_is_smooth(&a->nodes[i])) continue;
-    place[a->nodes[i].var] = s->first + s->n_known++;
+    int32_t* root = &place[cpli_root_variable(desc, a->nodes[i].var)];
+    if (*root < 0 && cpli_is_smooth(&a->nodes[i])) *root = s->first + s->n_known++;
   }
   unite_aliases(desc, place);
   s->n_all = s->n_known;
@@ -117,7 +116,6 @@ static void place_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
   unite_aliases(desc, place);
 }
 
-// The couplings' part of exactness.
 static bool have_gradients(const cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_links; i++) {
     const cpli_coupling_edge* l = &a->links[i];

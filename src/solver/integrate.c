@@ -389,8 +389,11 @@ CPLI_DEFINE_VALUE_OPS(access_values)
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                               const uint32_t* knowns, size_t n_knowns, const double* seed,
                               double* sensitivity) {
-  return cpli_model_of(c)->ops->directional(cpli_model_of(c), unknowns, n_unknowns, knowns,
-                                            n_knowns, seed, sensitivity);
+  cpl_component* m = cpli_model_of(c);
+  cpl_status st = cpli_curves_refresh((cpli_integrate*)c);
+  return st != CPL_OK
+             ? st
+             : m->ops->directional(m, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity);
 }
 
 //------------------------------------ life ------------------------------------

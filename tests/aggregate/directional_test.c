@@ -9,6 +9,13 @@
 #include "models.h"
 
 static cpl_context* ctx;
+static char warnings[4000];  // of the log
+
+static void note(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)user, (void)who;
+  size_t n = strlen(warnings);
+  if (level == CPL_LOG_WARNING) snprintf(warnings + n, sizeof warnings - n, "%s\n", text);
+}
 
 //------------------------------------ the chain rule ------------------------------------
 
@@ -486,6 +493,47 @@ static void constants_and_refusals(void** state) {
   source->ops->destroy(source);
 }
 
+// A local variable of an FMU has no derivatives: a system that uses it has none, and one that only
+// shows it has differences for it, with a warning.
+static void of_a_local_variable_of_an_fmu(void** state) {
+  (void)state;
+  double got = NAN, exact = NAN;
+  write_file("chain.yaml", chain_yaml, "c: curve.c", "");
+  build("chain.yaml", "chain.fmu", 2);
+  write_file("uses.yaml",
+             "couplet: 1\n"
+             "models: {s: {fmu: chain.fmu}}\n"
+             "connections: {s.f: s.b.z}\n",
+             "", "");
+  write_file("shows.yaml",
+             "couplet: 1\n"
+             "models: {s: {fmu: chain.fmu}}\n"
+             "record: [s.b.y]\n",
+             "", "");
+  cpl_source* source = open_file("uses.yaml");
+  cpl_model* m = start(source);
+  CHECK(!m->base.can.directional);
+  m->base.ops->destroy(&m->base);
+  source->ops->destroy(source);
+
+  build("shows.yaml", "shows.fmu", 3);
+  source = open_file("shows.fmu");
+  ((cpl_fmu*)source)->logging = true;  // FMUs report warnings only then
+  m = start(source);
+  CHECK(m->base.can.directional);
+  CHECK_INT(m->base.desc->vars[cpl_find_variable(m->base.desc, "s.b.y")].causality,
+            CPL_CAUSALITY_OUTPUT);
+  warnings[0] = '\0';
+  CHECK_OK(ctx, ask_for(m, "s.b.der(v)", "s.b.x", &exact));
+  CHECK_NEAR(exact, -cos(0.3), 1e-15);
+  CHECK_STR(warnings, "");
+  CHECK_OK(ctx, ask_for(m, "s.b.y", "s.b.w", &got));
+  CHECK_NEAR(got, 0.25, 1e-9);
+  CHECK_CONTAINS(warnings, "s.b.y is neither a state");
+  m->base.ops->destroy(&m->base);
+  source->ops->destroy(source);
+}
+
 //------------------------------------ cost ------------------------------------
 
 static int asked;  // calls of directional
@@ -598,7 +646,9 @@ static void a_function_without_a_gradient(void** state) {
 }
 
 int main(void) {
-  ctx = test_context();
+  cpl_context_def def = cpl_default_context_def();
+  def.log = note;
+  ctx = cpl_context_create(&def);
   write_file("curve.c", curve_c, ", .directional = directional", "");
   build("curve.c", "curve2.fmu", 2);
   build("curve.c", "curve3.fmu", 3);
@@ -609,6 +659,7 @@ int main(void) {
       cmocka_unit_test(in_a_process_of_its_own),
       cmocka_unit_test(a_part_without_derivatives),
       cmocka_unit_test(constants_and_refusals),
+      cmocka_unit_test(of_a_local_variable_of_an_fmu),
       cmocka_unit_test(nesting_costs_as_much_as_its_models),
       cmocka_unit_test(a_function_without_a_gradient),
   };

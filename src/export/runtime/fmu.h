@@ -120,11 +120,12 @@ typedef struct cpl_fmu_instance {
   double time;              // of the model; co-simulation: of the last communication point
   double next_time;         // model exchange: the next time event
   // constraints of model exchange
-  bool importer_projects;  // it has called a function of the extension in this run
-  bool projection_wanted;  // an event was requested for it
-  bool not_projected;      // a projection failed: the importer was told so
-  bool ahead;              // in Event Mode, but the model is in continuous time already
-  double* slopes;          // sizes of the gradients of n_slopes constraints; Nullable
+  bool importer_projects;      // it has called a function of the extension in this run
+  bool projection_wanted;      // an event was requested for it
+  bool not_projected;          // a projection failed: the importer was told so
+  bool ahead;                  // in Event Mode, but the model is in continuous time already
+  bool warned_of_differences;  // in place of directional derivatives that fail
+  double* slopes;              // sizes of the gradients of n_slopes constraints; Nullable
   size_t n_slopes;
   // values of arrays, by FMI 3.0
   uint32_t* scratch;

@@ -409,12 +409,19 @@ static bool differentiable(fmu* f, const char* function, const fmu_derivative* d
   return false;
 }
 
-// `work` has room for all knowns and unknowns.
+// `work` has room for all knowns and unknowns. The function of a part may fail, and an output may
+// be a local variable of a part, which gives no derivatives of those.
 static cpl_status along(fmu* f, const fmu_derivative* d, double* work) {
   cpl_component* c = fmu_component(f);
   if (c->ops->directional == NULL) return differences(f, d, work, work + d->n_knowns);
-  return c->ops->directional(c, d->unknowns, d->n_unknowns, d->knowns, d->n_knowns, d->seed,
-                             d->sensitivity);
+  cpl_status st = c->ops->directional(c, d->unknowns, d->n_unknowns, d->knowns, d->n_knowns,
+                                      d->seed, d->sensitivity);
+  if (st >= 0 || f->model == NULL) return st;
+  if (!f->warned_of_differences)
+    cpl_log(f->ctx, CPL_LOG_WARNING, c->name, "differences replace directional derivatives: %s",
+            cpl_context_error(f->ctx));
+  f->warned_of_differences = true;
+  return differences(f, d, work, work + d->n_knowns);
 }
 
 fmu_status fmu_directional(fmu* f, const char* function, const fmu_derivative* d) {
