@@ -337,6 +337,8 @@ typedef struct cpl_component_ops {
   /// may be another one, in another process, that was built alike and need not be initialised.
   cpl_status (*serialize)(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
   cpl_status (*deserialize)(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
+  /// Change of the unknowns (derivatives, outputs, and cpl_variable.inner_output) when the knowns
+  /// (states and continuous inputs) change by seed, at the present point.
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                             const uint32_t* knowns, size_t n_knowns, const double* seed,
                             double* sensitivity);
