@@ -178,12 +178,11 @@ static bool reserve(direction* d, size_t n) {
   uint32_t* asked = cpli_alloc(d->ctx, n, sizeof *asked);
   double* got = cpli_alloc(d->ctx, n, sizeof *got);
   int32_t* of = cpli_alloc(d->ctx, n, sizeof *of);
-  cpli_free(d->ctx, d->asked);
-  cpli_free(d->ctx, d->got);
-  cpli_free(d->ctx, d->of);
-  d->asked = asked, d->got = got, d->of = of;
   bool fine = asked != NULL && got != NULL && of != NULL;
-  d->room = fine ? n : 0;
+  cpli_free(d->ctx, fine ? d->asked : asked);
+  cpli_free(d->ctx, fine ? d->got : got);
+  cpli_free(d->ctx, fine ? d->of : of);
+  if (fine) d->asked = asked, d->got = got, d->of = of, d->room = n;
   return fine;
 }
 

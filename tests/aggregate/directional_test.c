@@ -94,13 +94,13 @@ typedef struct point {
   const char* name[MANY];
   double change[MANY];
   size_t n_unknowns;
-  cpl_model* m;  // which is at this point
+  cpl_component* c;  // which is at this point
 } point;
 
-static uint32_t ref_of(const cpl_model* m, const char* name) {
+static uint32_t ref_of(const cpl_component* c, const char* name) {
   int32_t var = 0;
-  CHECK_OK(ctx, cpl_require_variable(ctx, m->base.desc, name, &var));
-  return m->base.desc->vars[var].ref;
+  CHECK_OK(ctx, cpl_require_variable(ctx, c->desc, name, &var));
+  return c->desc->vars[var].ref;
 }
 
 static dual known(const point* p, const char* name) {
@@ -231,9 +231,9 @@ static void solve(const loops* k, double cu, double bu, const double b[2], doubl
 }
 
 static double found(const point* p, const char* name, double expected) {
-  uint32_t ref = ref_of(p->m, name);
+  uint32_t ref = ref_of(p->c, name);
   double value = NAN;
-  CHECK_OK(ctx, p->m->base.ops->get_real(&p->m->base, &ref, 1, &value));
+  CHECK_OK(ctx, p->c->ops->get_real(p->c, &ref, 1, &value));
   CHECK_NEAR(value, expected, 1e-10 * fabs(expected));
   return value;
 }
@@ -318,22 +318,21 @@ static void go_to(cpl_model* m, const point* p) {
   for (int32_t i = 0; i < d->n_states; i++) x[i] = known(p, d->vars[d->states[i]].name).v;
   CHECK_OK(ctx, m->ops->set_states(m, x));
   for (size_t i = 0; i < p->n; i++) {
-    uint32_t ref = ref_of(m, p->known[i]);
+    uint32_t ref = ref_of(&m->base, p->known[i]);
     if (d->vars[cpl_find_variable(d, p->known[i])].causality != CPL_CAUSALITY_INPUT) continue;
     CHECK_OK(ctx, m->base.ops->set_real(&m->base, &ref, 1, &p->at[i].v));
   }
 }
 
-static void check_direction(cpl_model* m, const point* p) {
+static void check_direction(const point* p) {
   uint32_t knowns[MANY], unknowns[MANY];
   double seed[MANY], got[MANY], largest = 0;
-  for (size_t i = 0; i < p->n; i++) knowns[i] = ref_of(m, p->known[i]), seed[i] = p->at[i].d;
+  for (size_t i = 0; i < p->n; i++) knowns[i] = ref_of(p->c, p->known[i]), seed[i] = p->at[i].d;
   for (size_t i = 0; i < p->n_unknowns; i++) {
-    unknowns[i] = ref_of(m, p->name[i]);
+    unknowns[i] = ref_of(p->c, p->name[i]);
     largest = fmax(largest, fabs(p->change[i]));
   }
-  CHECK_OK(ctx,
-           cpl_component_directional(&m->base, unknowns, p->n_unknowns, knowns, p->n, seed, got));
+  CHECK_OK(ctx, cpl_component_directional(p->c, unknowns, p->n_unknowns, knowns, p->n, seed, got));
   for (size_t i = 0; i < p->n_unknowns; i++) {
     if (fabs(got[i] - p->change[i]) <= 1e-12 * fmax(fabs(p->change[i]), 1e-3 * largest)) continue;
     fail_msg("%s changes by %.17g, not by %.17g", p->name[i], got[i], p->change[i]);
@@ -360,7 +359,7 @@ static void check_model(cpl_model* m, const example* e) {
   unsigned state = 7;
   CHECK(m->base.can.directional);
   for (int at = 0; at < 3; at++) {
-    point p = {.m = m};
+    point p = {.c = &m->base};
     for (; e->known[p.n] != NULL; p.n++) p.known[p.n] = e->known[p.n];
     for (size_t i = 0; i < p.n; i++) p.at[i].v = 0.8 * pseudo_random(&state);
     go_to(m, &p);
@@ -369,7 +368,7 @@ static void check_model(cpl_model* m, const example* e) {
         p.at[i].d = along == p.n ? pseudo_random(&state) : i == along ? 1 : 0;
       p.n_unknowns = 0;
       e->rule(&p);
-      check_direction(m, &p);
+      check_direction(&p);
     }
   }
 }
@@ -426,6 +425,36 @@ static void by_seeds_and_by_the_adjoint(void** state) {
   }
 }
 
+// Of the embedded solver, at the end of a step.
+static void of_co_simulation(void** state) {
+  (void)state;
+  write_file("chain.yaml", chain_yaml, "c: curve.c", "");
+  for (int version = 2; version <= 3; version++) {
+    build("chain.yaml", "chain.fmu", version);
+    cpl_source* source = open_file("chain.fmu");
+    cpl_stepper* s = NULL;
+    cpl_setup setup = cpl_default_setup();
+    cpl_step_result result;
+    CHECK_OK(ctx, source->ops->make_stepper(source, "whole", &s));
+    CHECK(s->base.can.directional);
+    CHECK_OK(ctx, s->base.ops->setup(&s->base, &setup));
+    CHECK_OK(ctx, s->base.ops->enter_init(&s->base));
+    CHECK_OK(ctx, s->base.ops->exit_init(&s->base));
+    CHECK_OK(ctx, s->ops->step(s, 0.1, 0.1, &result));
+    point p = {.c = &s->base};
+    for (; chain_example.known[p.n] != NULL; p.n++) {
+      uint32_t ref = ref_of(&s->base, p.known[p.n] = chain_example.known[p.n]);
+      CHECK_OK(ctx, s->base.ops->get_real(&s->base, &ref, 1, &p.at[p.n].v));
+      p.at[p.n].d = 1.0 / (double)(p.n + 1);
+    }
+    CHECK(p.at[0].v != 0.3);
+    chain(&p);
+    check_direction(&p);
+    s->base.ops->destroy(&s->base);
+    source->ops->destroy(source);
+  }
+}
+
 static void in_a_process_of_its_own(void** state) {
   (void)state;
   write_file("inner.yaml", inner_yaml, "c: curve.c, isolate: true", "");
@@ -446,7 +475,7 @@ static void a_part_without_derivatives(void** state) {
 }
 
 static cpl_status ask_for(cpl_model* m, const char* unknown, const char* by, double* out) {
-  uint32_t u = ref_of(m, unknown), k = ref_of(m, by);
+  uint32_t u = ref_of(&m->base, unknown), k = ref_of(&m->base, by);
   double one = 1;
   return cpl_component_directional(&m->base, &u, 1, &k, 1, &one, out);
 }
@@ -595,11 +624,11 @@ static void nesting_costs_as_much_as_its_models(void** state) {
   CHECK_OK(own_ctx, m->ops->enter_continuous(m));
 
   const cpl_description* d = m->base.desc;
-  uint32_t unknowns[DEPTH + 3], u = ref_of(m, "u");
+  uint32_t unknowns[DEPTH + 3], u = ref_of(&m->base, "u");
   double got[DEPTH + 3], seed = 0;
   CHECK_INT(d->n_states, DEPTH + 2);
   for (int i = 0; i < DEPTH + 2; i++) unknowns[i] = d->vars[d->derivatives[i]].ref;
-  unknowns[DEPTH + 2] = ref_of(m, "y");
+  unknowns[DEPTH + 2] = ref_of(&m->base, "y");
   long calls = 0;
   for (int round = 0; round < 4; round++) {
     seed = 1 + round, asked = 0;
@@ -656,6 +685,7 @@ int main(void) {
       cmocka_unit_test(of_models_in_c_and_fmus),
       cmocka_unit_test(of_fmus_of_systems),
       cmocka_unit_test(by_seeds_and_by_the_adjoint),
+      cmocka_unit_test(of_co_simulation),
       cmocka_unit_test(in_a_process_of_its_own),
       cmocka_unit_test(a_part_without_derivatives),
       cmocka_unit_test(constants_and_refusals),
