@@ -38,6 +38,9 @@ cpl_status cpli_table_create(cpl_context* ctx, size_t n_columns, size_t n_rows, 
 /// The conversion of times in this unit to seconds; false: it is no unit of time.
 bool cpli_time_unit(const char* unit, cpli_conversion* out);
 
+/// The begin of " [unit]" at the end of a name; NULL: none.
+const char* cpli_unit_in_name(const char* name, size_t len);
+
 /// The unit of a column for a variable. NULL: none is given, or the variable's own name ends in
 /// brackets.
 const char* cpli_column_unit(const cpl_table* table, size_t column, const char* variable);
