@@ -132,6 +132,7 @@ cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const 
                              cpl_source** out);
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
 cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
+void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 
 //------------------------------------ starts.c ------------------------------------
 
@@ -203,7 +204,6 @@ cpl_status cpli_calls_check(const cpli_built* b);
 /// The members of a system with steppers; everything that is not a stepper is one part, with a name
 /// of its own: "system.models", or "system.expressions" when it only computes expressions.
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out);
-void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
 cpl_status cpli_members_describe(cpli_built* b, cpli_members* draft);
 /// Combines the settings of the definition and of `def` for a master.
 cpl_status cpli_take_master(cpli_built* b, const cpl_stepper_def* def, cpl_master_def* out);

@@ -449,6 +449,21 @@ static cpl_status make_inner(built* b, const char* name, const lists* l, cpli_me
   return st < 0 ? st : cpli_note_starts(b, &draft->assembly->functions, draft->inner);
 }
 
+void cpli_members_free(cpli_built* b, cpli_members* d) {
+  if (d == NULL) return;
+  cpl_context* ctx = b->base.ctx;
+  if (d->inner != NULL) d->inner->base.ops->destroy(&d->inner->base);
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    if (d->models != NULL && d->models[i] != NULL)
+      d->models[i]->base.ops->destroy(&d->models[i]->base);
+    if (d->steppers != NULL && d->steppers[i] != NULL)
+      d->steppers[i]->base.ops->destroy(&d->steppers[i]->base);
+  }
+  cpli_free(ctx, d->models);
+  cpli_free(ctx, d->steppers);
+  cpli_free(ctx, d);  // the assembly belongs to the system
+}
+
 static cpli_members* new_draft(built* b) {
   cpl_context* ctx = b->base.ctx;
   size_t n = b->def->n_models;

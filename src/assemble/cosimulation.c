@@ -11,21 +11,6 @@
 #include "format/source_loc.h"
 #include "solver/independent.h"
 
-void cpli_members_free(cpli_built* b, cpli_members* d) {
-  if (d == NULL) return;
-  cpl_context* ctx = b->base.ctx;
-  if (d->inner != NULL) d->inner->base.ops->destroy(&d->inner->base);
-  for (size_t i = 0; i < b->def->n_models; i++) {
-    if (d->models != NULL && d->models[i] != NULL)
-      d->models[i]->base.ops->destroy(&d->models[i]->base);
-    if (d->steppers != NULL && d->steppers[i] != NULL)
-      d->steppers[i]->base.ops->destroy(&d->steppers[i]->base);
-  }
-  cpli_free(ctx, d->models);
-  cpli_free(ctx, d->steppers);
-  cpli_free(ctx, d);  // the assembly belongs to the system
-}
-
 //------------------------------------ parts and links ------------------------------------
 
 // The parts of the master in the order of their names: members outside of the aggregate, and it.
