@@ -60,8 +60,26 @@ void cpli_plan_walk(cpl_system_def* def, const cpli_plan_walker* w);
 /// The system of a plan, opened in an FMU.
 typedef struct cpli_packed cpli_packed;
 
-/// Owned: *out by the caller, who calls cpli_packed_close() after all instances are gone.
+// Where the models and tables of a plan are: in files, or in the program. Memory of the arena lives
+// as long as the system.
+typedef struct cpli_plan_parts {
+  cpl_status (*open)(void* user, cpli_arena* arena, size_t number, const cpli_plan_source* source,
+                     cpl_source** out);
+  /// Gives an input its table, by its name in the plan.
+  cpl_status (*table)(void* user, cpli_arena* arena, const char* name, cpli_input* in);
+  void* user;
+  const char* place;  // for messages
+} cpli_plan_parts;
+
+/// Owned:    *out by the caller, who calls cpli_packed_close() after all instances are gone.
+/// Borrowed: plan and parts, only during the call.
+cpl_status cpli_packed_make(cpl_context* ctx, const unsigned char* plan, size_t size,
+                            const cpli_plan_parts* parts, cpli_packed** out);
+/// The same of the files in the folder of resources.
 cpl_status cpli_packed_open(cpl_context* ctx, const char* resources, cpli_packed** out);
+/// The stored description of a model in C, for its structure.
+cpl_status cpli_plan_structure(cpl_context* ctx, cpli_arena* arena, const cpli_plan_source* s,
+                               const cpl_description** out);
 void cpli_packed_close(cpli_packed* p);  // Nullable
 cpl_source* cpli_packed_source(const cpli_packed* p);
 const char* cpli_packed_guid(const cpli_packed* p);
