@@ -53,6 +53,19 @@ bool cpli_copy_def(const void* given, void* def, size_t size);
 
 //------------------------------------ interruption ------------------------------------
 
+// Compilers without these functions compile the sources of FMUs, which use one thread.
+#ifdef __GNUC__
+#define CPLI_ATOMIC_LOAD(at)     __atomic_load_n(at, __ATOMIC_RELAXED)
+#define CPLI_ATOMIC_STORE(at, n) __atomic_store_n(at, n, __ATOMIC_RELAXED)
+#define CPLI_ATOMIC_ADD(at, n)   __atomic_fetch_add(at, n, __ATOMIC_RELAXED)
+#define CPLI_NOINLINE            __attribute__((noinline))
+#else
+#define CPLI_ATOMIC_LOAD(at)     (*(at))
+#define CPLI_ATOMIC_STORE(at, n) ((void)(*(at) = (n)))
+#define CPLI_ATOMIC_ADD(at, n)   ((void)(*(at) += (n)))
+#define CPLI_NOINLINE
+#endif
+
 // The head of every context: the flag is read before each call of a model, for which a function
 // call would be several times as expensive.
 typedef struct cpli_context_head {
@@ -62,7 +75,7 @@ typedef struct cpli_context_head {
 /// Whether the caller of the library requested cancellation (cpl_context_cancel()). Long loops
 /// without calls of models must poll this; calls of models poll it themselves.
 static inline bool cpli_cancelled(const cpl_context* ctx) {
-  return __atomic_load_n(&((const cpli_context_head*)ctx)->cancelled, __ATOMIC_RELAXED) != 0;
+  return CPLI_ATOMIC_LOAD(&((const cpli_context_head*)ctx)->cancelled) != 0;
 }
 
 /// Records "who: interrupted at t=..." and returns CPL_ERR_CANCELLED. t NAN: no time yet. The
@@ -180,7 +193,7 @@ static inline bool cpli_pace_step(cpl_context* ctx, cpli_pace* p, const char* wh
 
 /// The body of a loop that spins until another thread changes memory.
 static inline void cpli_relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
   __builtin_ia32_pause();
 #endif
 }

@@ -159,17 +159,11 @@ const char* cpl_context_error(const cpl_context* ctx) { return cpl_context_last_
 
 //------------------------------------ interruption ------------------------------------
 
-void cpl_context_cancel(cpl_context* ctx) {
-  __atomic_fetch_add(&ctx->head.cancelled, 1, __ATOMIC_RELAXED);
-}
+void cpl_context_cancel(cpl_context* ctx) { CPLI_ATOMIC_ADD(&ctx->head.cancelled, 1); }
 
-int cpl_context_cancelled(const cpl_context* ctx) {
-  return __atomic_load_n(&ctx->head.cancelled, __ATOMIC_RELAXED);
-}
+int cpl_context_cancelled(const cpl_context* ctx) { return CPLI_ATOMIC_LOAD(&ctx->head.cancelled); }
 
-void cpl_context_resume(cpl_context* ctx) {
-  __atomic_store_n(&ctx->head.cancelled, 0, __ATOMIC_RELAXED);
-}
+void cpl_context_resume(cpl_context* ctx) { CPLI_ATOMIC_STORE(&ctx->head.cancelled, 0); }
 
 // All threads that step components may report an interruption at the same time.
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {

@@ -131,7 +131,7 @@ static cpl_status forwards(run* u, double* r) {
 // (tools that monitor the stack pay for its size).
 enum { FEW = 128 };
 
-__attribute__((noinline)) static cpl_status evaluate_many(run* u, double* out) {
+CPLI_NOINLINE static cpl_status evaluate_many(run* u, double* out) {
   double r[CPLI_EXPR_SIZE];
   cpl_status st = forwards(u, r);
   if (st == CPL_OK) *out = r[u->e->result];
@@ -247,7 +247,7 @@ static cpl_status sweep(run* u, double* r, double* w, slopes out) {
   return CPL_OK;
 }
 
-__attribute__((noinline)) static cpl_status sweep_many(run* u, slopes out) {
+CPLI_NOINLINE static cpl_status sweep_many(run* u, slopes out) {
   double r[CPLI_EXPR_SIZE], w[CPLI_EXPR_SIZE];
   return sweep(u, r, w, out);
 }

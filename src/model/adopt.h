@@ -12,8 +12,10 @@
 
 // Whether a table has an optional operation. For functions that a program may call with a component
 // that was not handed over.
-#define CPLI_OFFERS(table, op) \
-  ((table)->size >= offsetof(__typeof__(*(table)), op) + sizeof(table)->op && (table)->op != NULL)
+#define CPLI_OFFERS(table, op)                                                           \
+  ((table)->size >=                                                                      \
+       (size_t)((const char*)&(table)->op - (const char*)(table)) + sizeof(table)->op && \
+   (table)->op != NULL)
 
 /// Returns: CPL_ERR_INPUT for a table of size zero or without room for the required operations.
 cpl_status cpli_adopt_model(cpl_model* m);
