@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Walks the section table to the dynamic symbols (SHT_DYNSYM), with every offset checked against
-// the size of the file.
+// Walks the section table to the symbols (SHT_DYNSYM, SHT_SYMTAB), with every offset checked
+// against the size of the file.
 #include "format/elf.h"
 
 // Offsets and sizes of the ELF64 format, as this is read on machines without <elf.h> too.
@@ -10,7 +10,9 @@ enum {
   HEADER = 64,
   SECTION = 64,
   SYMBOL = 24,
+  TYPE_SYMTAB = 2,
   TYPE_DYNSYM = 11,
+  BINDING_WEAK = 2,
 };
 
 typedef struct image {
@@ -42,7 +44,8 @@ static bool read_section(const image* f, uint64_t table, uint64_t i, section* ou
   return true;
 }
 
-static bool add_symbols(const image* f, const section* symbols, const section* texts,
+// Weak symbols are added only with `weak`.
+static bool add_symbols(const image* f, const section* symbols, const section* texts, bool weak,
                         cpli_names* names) {
   const char* text = f->bytes + texts->offset;
   if (texts->size == 0 || text[texts->size - 1] != '\0') return false;
@@ -51,12 +54,14 @@ static bool add_symbols(const image* f, const section* symbols, const section* t
     uint64_t name = number(f, symbol, 4), binding = number(f, symbol + 4, 1) >> 4;
     bool defined = number(f, symbol + 6, 2) != 0;
     if (!defined || binding == 0 || name == 0 || name >= texts->size) continue;
+    if (binding == BINDING_WEAK && !weak) continue;
     if (cpli_names_add(names, text + name, 0) < 0) return false;
   }
   return true;
 }
 
-bool cpli_elf_exports(cpl_context* ctx, const char* bytes, size_t size, cpli_names* names) {
+static bool read_symbols(cpl_context* ctx, const char* bytes, size_t size, uint64_t type, bool weak,
+                         cpli_names* names) {
   image f = {bytes, size};
   *names = (cpli_names){0};
   if (size < HEADER || memcmp(bytes, "\177ELF\2\1", 6) != 0) return false;
@@ -65,11 +70,19 @@ bool cpli_elf_exports(cpl_context* ctx, const char* bytes, size_t size, cpli_nam
   for (uint64_t i = 0; i < n; i++) {
     section symbols, texts;
     if (!read_section(&f, table, i, &symbols)) return false;
-    if (symbols.type != TYPE_DYNSYM) continue;
+    if (symbols.type != type) continue;
     return read_section(&f, table, symbols.link, &texts) &&
            inside(&f, symbols.offset, symbols.size) && inside(&f, texts.offset, texts.size) &&
            cpli_names_init(names, ctx, (size_t)(symbols.size / SYMBOL)) >= 0 &&
-           add_symbols(&f, &symbols, &texts, names);
+           add_symbols(&f, &symbols, &texts, weak, names);
   }
   return false;
+}
+
+bool cpli_elf_exports(cpl_context* ctx, const char* bytes, size_t size, cpli_names* names) {
+  return read_symbols(ctx, bytes, size, TYPE_DYNSYM, true, names);
+}
+
+bool cpli_elf_defines(cpl_context* ctx, const char* bytes, size_t size, cpli_names* names) {
+  return read_symbols(ctx, bytes, size, TYPE_SYMTAB, false, names);
 }
