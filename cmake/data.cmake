@@ -42,6 +42,7 @@ target_compile_definitions(couplet_fmu_parts PRIVATE CPL_FMU_PARTS)
 file(GLOB FMU_RUNTIME CONFIGURE_DEPENDS src/export/runtime/*.c)
 file(GLOB SYSTEM_RUNTIME CONFIGURE_DEPENDS src/export/runtime/system*.c)
 list(REMOVE_ITEM FMU_RUNTIME ${SYSTEM_RUNTIME})
+list(FILTER FMU_RUNTIME EXCLUDE REGEX "/portable_[a-z]+\\.c$") # for FMUs of sources
 add_library(couplet_fmu_runtime OBJECT ${FMU_RUNTIME})
 target_include_directories(couplet_fmu_runtime PRIVATE include src src/fmi/headers)
 target_compile_definitions(couplet_fmu_runtime PRIVATE CPL_FMU_CO_SIMULATION)
@@ -126,6 +127,31 @@ add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
   DEPENDS ${fmu_source_paths} ${CMAKE_SOURCE_DIR}/cmake/flatten.cmake
   VERBATIM)
 
+# The same for systems of models in C: what builds and evaluates an aggregate, without files, threads, steppers, modes,
+# delay lines and integrators (runtime/portable_parts.c is in their place). Headers are found by #include.
+file(GLOB SYSTEM_SOURCES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
+  src/aggregate/*.c src/expr/*.c src/graph/*.c src/model/cmodel*.c src/export/runtime/portable_*.c)
+list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|linearize)\\.c$")
+foreach(name assemble/bridges assemble/build assemble/function assemble/inputs assemble/open assemble/starts
+    base/context base/error base/memory base/names export/plan export/plan_system format/image format/source_loc
+    model/adopt model/component model/curve model/dependencies model/description model/image model/inspect model/jacobian
+    model/jumps model/router model/serial model/shared_desc model/sparsity model/start model/table model/units
+    numeric/algebra numeric/dense numeric/lu numeric/manifold numeric/pattern numeric/roots
+    system/constraints system/cosimulation system/define system/definition system/image system/links system/resolve
+    system/transform)
+  list(APPEND SYSTEM_SOURCES src/${name}.c)
+endforeach()
+foreach(name constraints fmi2_functions fmi3_functions fmi3_values instance model_exchange start state system_files values)
+  list(APPEND SYSTEM_SOURCES src/export/runtime/${name}.c)
+endforeach()
+list(TRANSFORM SYSTEM_SOURCES PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE system_source_paths)
+file(GLOB all_headers CONFIGURE_DEPENDS include/couplet/*.h src/*/*.h src/export/runtime/*.h)
+add_custom_command(OUTPUT ${CPL_DATA}/system_sources/base_base.h
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CPL_DATA}/system_sources -DFOLLOW=ON
+    -DVERSION=${PROJECT_VERSION} "-DFILES=${SYSTEM_SOURCES}" -P ${CMAKE_SOURCE_DIR}/cmake/flatten.cmake
+  DEPENDS ${system_source_paths} ${all_headers} ${CMAKE_SOURCE_DIR}/cmake/flatten.cmake
+  VERBATIM)
+
 add_custom_target(couplet_data ALL DEPENDS ${CPL_DATA}/fmu_runtime.o ${CPL_DATA}/libcouplet_fmu.a
-  ${CPL_DATA}/fmu_sources/base_base.h)
+  ${CPL_DATA}/fmu_sources/base_base.h ${CPL_DATA}/system_sources/base_base.h)
 add_dependencies(couplet_cli couplet_data ${system_fmus})
