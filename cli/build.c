@@ -15,7 +15,7 @@ typedef struct build_args {
   const char* expose;
   cli_package package;
   const char* log_level;
-  bool unpack, quiet, constraint_attributes;
+  bool unpack, quiet, constraint_attributes, sources;
 } build_args;
 
 static const cli_option options[] = {
@@ -28,6 +28,10 @@ static const cli_option options[] = {
      "outputs "
      "and parameters of the system",
      CLI_TEXT, offsetof(build_args, expose)},
+    {"sources", 0, NULL,
+     "of a system of models in C: add C sources for model exchange, which other platforms can "
+     "compile (FMUs of models in C always have them)",
+     CLI_FLAG, offsetof(build_args, sources)},
     {"unpack", 0, NULL,
      "the reverse: write the system that an FMU was made of to a folder (default: its name)",
      CLI_FLAG, offsetof(build_args, unpack)},
@@ -62,6 +66,7 @@ static int run(void* args, int n_operands, char** operands) {
   def.model = operands[0];
   def.output = a->output;
   def.constraint_attributes = a->constraint_attributes;
+  def.sources = a->sources;
   if (a->fmi != NULL) def.fmi_version = a->fmi[0] - '0';  // one of the choices above
   def.variant = a->package.variant;
   def.parameters = a->package.parameters.items;

@@ -18,6 +18,7 @@
 #include "export/plain.h"
 #include "export/plan.h"
 #include "export/system_facts.h"
+#include "export/system_sources.h"
 #include "fmi/fmu.h"
 #include "fmi/image.h"
 #include "fmi/library.h"
@@ -30,10 +31,7 @@
 #include "ssp/ssp.h"
 #include "system/image.h"
 
-// A file of the system, and its name below resources/.
-typedef struct placed {
-  const char *path, *name;
-} placed;
+typedef cpli_packed_file placed;
 
 typedef struct pack {
   cpl_context* ctx;
@@ -52,6 +50,7 @@ typedef struct pack {
   const cpli_built** built;   // of each system of the plan
   const char** texts;         // of each system: its name below resources/
   size_t cap_texts;
+  const char** source_files;  // that are compiled
   uint32_t depth;  // of FMUs of systems inside of this one
 } pack;
 
@@ -379,7 +378,9 @@ static cpl_status open_system(pack* p) {
   package.n_parameters = p->def->n_parameters;
   cpl_status st = cpli_is_ssp(p->def->model) ? cpl_system_def_read_ssp(p->ctx, &package, &def)
                                              : cpl_system_def_read(p->ctx, p->def->model, &def);
-  return st < 0 ? st : cpl_system_build_owned(p->ctx, def, &p->system);
+  if (st >= 0) st = cpl_system_build_owned(p->ctx, def, &p->system);
+  return st < 0 || !p->def->sources ? st
+                                    : cpli_system_sources_check((const cpli_built*)p->system);
 }
 
 static cpl_status check_depth(pack* p) {
@@ -395,12 +396,32 @@ static cpl_status read_binary(pack* p) {
   return cpli_file_read(p->ctx, path, CPLI_LARGEST_FILE, &p->fmu.binary, &p->fmu.binary_size);
 }
 
+static cpli_system_sources sources_of(pack* p) {
+  return (cpli_system_sources){.ctx = p->ctx,
+                               .data = p->data,
+                               .folder = p->folder,
+                               .fmu = &p->fmu,
+                               .plan = &p->plan,
+                               .models = p->opened,
+                               .files = p->files,
+                               .n_files = p->n_files};
+}
+
+static cpl_status add_sources(pack* p) {
+  if (!p->def->sources) return CPL_OK;
+  cpli_system_sources s = sources_of(p);
+  cpl_status st = cpli_system_sources_collect(&s);
+  return st < 0 ? st : cpli_system_sources_list(&s, &p->source_files);
+}
+
 static cpl_status add_plan(pack* p) {
   cpli_image image = {NULL};
   cpl_status st = cpli_plan_write(p->ctx, &p->plan, &image);
-  return st < 0 ? st
-                : cpli_collect_bytes(&p->fmu.resources, CPLI_PLAN_FILE, (char*)image.bytes,
-                                     image.size);
+  if (st < 0) return st;
+  st = cpli_collect_bytes(&p->fmu.resources, CPLI_PLAN_FILE, (char*)image.bytes, image.size);
+  if (st < 0 || !p->def->sources) return st;
+  cpli_system_sources s = sources_of(p);
+  return cpli_system_sources_finish(&s, &image);
 }
 
 // What one FMU needs, the whole needs.
@@ -452,6 +473,7 @@ cpl_status cpli_system_fmu_build(cpl_context* ctx, const cpl_build_def* def, cha
   if (st >= 0) st = cpli_temp_folder_make(ctx, &p.folder);
   if (st >= 0) st = collect(&p);
   if (st >= 0) st = describe(&p);
+  if (st >= 0) st = add_sources(&p);
   if (st >= 0) st = cpli_fmu_archive_identify(&p.fmu);
   p.plan.guid = p.fmu.guid;
   if (st >= 0) st = add_plan(&p);
@@ -466,6 +488,7 @@ cpl_status cpli_system_fmu_build(cpl_context* ctx, const cpl_build_def* def, cha
   cpli_free(ctx, p.opened);
   cpli_free(ctx, p.built);
   cpli_free(ctx, p.texts);
+  cpli_free(ctx, p.source_files);
   cpli_fmu_archive_free(&p.fmu);
   cpli_arena_free(&p.arena);
   return st;
