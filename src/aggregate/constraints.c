@@ -119,6 +119,7 @@ static cpl_status projection(cpl_model* m, double tolerance, size_t max, double*
     }
   }
   for (size_t i = 0; i < n; i++) change[i] = x[i] - before[i];
+  if (st < 0) return st;
   cpl_status back = m->ops->set_states(m, before);
   return st != CPL_OK ? st : back;
 }

@@ -349,6 +349,7 @@ static cpl_status by_difference(cpl_model* m, const double* v, double* out) {
   if (st == CPL_OK) st = m->ops->set_states(m, d->moved);
   if (st == CPL_OK) st = m->ops->get_derivatives(m, out);
   for (size_t i = 0; i < n && st == CPL_OK; i++) out[i] = (out[i] - d->base[i]) / h;
+  if (st < 0) return st;
   cpl_status back = m->ops->set_states(m, d->x);
   return st == CPL_OK ? back : st;
 }

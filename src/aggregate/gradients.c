@@ -183,6 +183,7 @@ static cpl_status follows(cpli_aggregate* a, const cpli_part* part, const cpli_n
   double other = value + 1e-3 * fmax(size, fabs(value));
   if (st == CPL_OK) st = c->ops->set_real(c, &input->ref, 1, &other);
   if (st == CPL_OK) st = ops_of(part)->get(part->m, g->moved);
+  if (st < 0) return st;
   cpl_status back = c->ops->set_real(c, &input->ref, 1, &value);
   *yes = *yes || memcmp(g->there, g->moved, part->n_active * sizeof(double)) != 0;
   return st != CPL_OK ? st : back;
@@ -252,6 +253,7 @@ static cpl_status differences(cpli_aggregate* a, double* out) {
         out[g->position[e]] = g->moved[p->row[e]] / g->h[j];
     }
   }
+  if (st < 0) return st;
   cpl_status back = m->ops->set_states(m, g->x);
   return st != CPL_OK ? st : back;
 }

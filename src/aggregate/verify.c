@@ -65,8 +65,9 @@ static cpl_status try_input(cpli_aggregate* a, const int32_t* nodes, share mine,
             "depend on every input",
             c->desc->vars[output->var].name, v->name);
   }
+  if (st < 0) return st;
   cpl_status back = c->ops->set_real(c, &input->ref, 1, &at);
-  return back < 0 ? back : st < 0 ? st : CPL_OK;
+  return back < 0 ? back : CPL_OK;
 }
 
 static cpl_status verify_part(cpli_aggregate* a, const int32_t* nodes, share mine, double* base,

@@ -183,6 +183,7 @@ static cpl_status difference(cpl_jacobian* j, int32_t colour) {
   }
   if (st == CPL_OK) st = move(j, colour, 1);
   if (st == CPL_OK) st = evaluate_rows(j, j->plus);
+  if (st < 0) return st;  // a model that failed is not called again, which would hide its error
   cpl_status back = move(j, colour, 0);
   return st == CPL_OK ? back : st;
 }
@@ -288,6 +289,7 @@ static cpl_status mend_jumps(cpl_jacobian* j, const double* x, const request* q)
     if (st == CPL_OK) st = evaluate_rows(j, j->minus);
   }
   if (st == CPL_OK) st = cpli_jumps_mend(j->jumps, &probe);
+  if (st < 0) return st;
   cpl_status back = move_all(j, NULL);
   return st == CPL_OK ? back : st;
 }

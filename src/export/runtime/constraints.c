@@ -56,6 +56,7 @@ static cpl_status differences(work* w, double* jac) {
     for (size_t i = 0; i < active; i++) jac[i * n + j] = (w->c_trial[i] - w->c[i]) / delta;
     w->trial[j] = w->x[j];
   }
+  if (st < 0) return st;
   cpl_status back = m->ops->set_states(m, w->x);
   return st != CPL_OK ? st : back;
 }
@@ -198,7 +199,7 @@ fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t
     memcpy(before, w.x, bytes);
     st = project(&w, tolerance, limit, change);
     for (size_t i = 0; i < n; i++) change[i] = w.x[i] - before[i];
-    if (st != CPL_OK || !apply) {
+    if (st > 0 || (st == CPL_OK && !apply)) {
       cpl_status back = f->model->ops->set_states(f->model, before);
       if (st == CPL_OK) st = back;
     }

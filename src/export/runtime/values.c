@@ -390,6 +390,7 @@ static cpl_status differences(fmu* f, const fmu_derivative* d, double before[], 
   for (size_t i = 0; i < d->n_unknowns && st == CPL_OK; i++) {
     result[i] = (ahead[i] - result[i]) / (2 * by);
   }
+  if (st < 0) return st;
   cpl_status back = look(f, d, before, 0, NULL);
   return st != CPL_OK ? st : back;
 }
