@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -71,21 +72,97 @@ static size_t crash_index(int signal) {
 
 const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].text; }
 
+//------------------------------------ copies of this code ------------------------------------
+
+// A library with a copy of this code. Since signal handlers walk through the list, an element stays
+// in it when its library is unloaded, and is used again.
+typedef struct inner {
+  _Atomic(cpli_guard_leaver*) leave;  // NULL: not used
+  size_t users;
+  struct inner* next;
+} inner;
+
+static _Atomic(inner*) inners;
+static pthread_mutex_t inners_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool is_inner;   // others handle signals
+static bool installed;  // our handlers are installed
+
+static inner* find_inner(cpli_guard_leaver* leave) {
+  inner* at = inners;
+  while (at != NULL && at->leave != leave) at = at->next;
+  return at;
+}
+
+void cpli_guard_add_inner(cpli_guard_leaver* leave) {
+  pthread_mutex_lock(&inners_mutex);
+  inner* at = find_inner(leave);
+  if (at == NULL) at = find_inner(NULL);
+  if (at == NULL) {
+    at = calloc(1, sizeof *at);
+    if (at != NULL) at->next = inners;
+    if (at != NULL) inners = at;
+  }
+  if (at != NULL) {
+    at->users++;
+    at->leave = leave;
+  }
+  pthread_mutex_unlock(&inners_mutex);
+}
+
+void cpli_guard_remove_inner(cpli_guard_leaver* leave) {
+  pthread_mutex_lock(&inners_mutex);
+  inner* at = find_inner(leave);
+  if (at != NULL && --at->users == 0) at->leave = NULL;
+  pthread_mutex_unlock(&inners_mutex);
+}
+
+cpli_guard_leaver* cpli_guard_become_inner(void) {
+  is_inner = true;
+  return cpli_guard_break;
+}
+
+//------------------------------------ crashes ------------------------------------
+
+// Whether this thread may be in a guarded call. The variables of a thread that has never made one
+// are not touched in a signal handler: that could allocate memory.
+static bool is_known(void) {
+  if (pthread_mutex_trylock(&threads_mutex) != 0) return true;
+  const guard_thread* t = threads;
+  while (t != NULL && !pthread_equal(t->id, pthread_self())) t = t->next;
+  pthread_mutex_unlock(&threads_mutex);
+  return t != NULL;
+}
+
 bool cpli_guard_break(int signal) {
-  cpli_guard_frame* frame = cpli_guard_top;
+  for (const inner* at = inners; at != NULL; at = at->next) {
+    cpli_guard_leaver* leave = at->leave;
+    if (leave != NULL) leave(signal);
+  }
+  cpli_guard_frame* frame = is_known() ? cpli_guard_top : NULL;
   if (frame == NULL || frame->forks != cpli_guard_forks) return false;
   frame->signal = signal;
   cpli_guard_top = frame->outer;
   siglongjmp(frame->env, 1);
 }
 
+static bool is_function(const struct sigaction* a) {
+  return (a->sa_flags & SA_SIGINFO) != 0 || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+}
+
+// Outside guarded calls: the previous action. A function is called with all that is known of the
+// signal, since there are programs that use crashes and continue.
 static void on_signal(int signal, siginfo_t* info, void* machine) {
-  (void)info;
-  (void)machine;
   cpli_guard_break(signal);
-  // outside guarded calls: the previous action
-  sigaction(signal, &former[crash_index(signal)], NULL);
-  raise(signal);  // delivered when this handler returns
+  struct sigaction* f = &former[crash_index(signal)];
+  struct sigaction action = *f;
+  if (!is_function(&action)) {
+    sigaction(signal, &action, NULL);
+    raise(signal);  // delivered when this handler returns
+    return;
+  }
+  if (action.sa_flags & SA_RESETHAND) *f = (struct sigaction){.sa_handler = SIG_DFL};
+  if (action.sa_flags & SA_SIGINFO) action.sa_sigaction(signal, info, machine);
+  else action.sa_handler(signal);
 }
 
 // A model that calls exit() would lose the results and the temporary folder. C does not allow a
@@ -214,16 +291,13 @@ void cpli_guard_recover(cpli_guard_frame* frame) {
 
 static bool have_key;
 
-static void make_key(void) { have_key = pthread_key_create(&thread_key, forget_thread) == 0; }
+static void begin(void) {
+  have_key = pthread_key_create(&thread_key, forget_thread) == 0;
+  atexit(on_exit_of_model);
+  pthread_atfork(NULL, NULL, count_fork);
+}
 
-// May be called again: replaces handlers installed in the meantime.
-void cpl_guard_crashes(void) {
-  pthread_once(&once, make_key);
-  if (!have_key) return;
-  if (!cpli_guard_on) {
-    atexit(on_exit_of_model);
-    pthread_atfork(NULL, NULL, count_fork);
-  }
+static void install(void) {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < CAUGHT; i++) {
@@ -234,22 +308,44 @@ void cpl_guard_crashes(void) {
   struct sigaction leave = {.sa_handler = on_leave, .sa_flags = SA_ONSTACK | SA_RESTART};
   sigemptyset(&leave.sa_mask);
   sigaction(leave_signal(), &leave, NULL);
+  installed = true;
+}
+
+// May be called again: replaces handlers installed in the meantime.
+void cpl_guard_crashes(void) {
+  pthread_once(&once, begin);
+  if (!have_key) return;
+  if (!is_inner) install();
   cpli_guard_on = true;
+}
+
+static bool is_ours(int signal) {
+  struct sigaction present;
+  return sigaction(signal, NULL, &present) == 0 && present.sa_sigaction == on_signal;
+}
+
+bool cpli_guard_withdraw(void) {
+  size_t n = 0;
+  if (!installed) return true;
+  for (size_t i = 0; i < CAUGHT; i++) n += is_ours(crashes[i].signal);
+  if (n < CAUGHT) return false;
+  for (size_t i = 0; i < CAUGHT; i++) sigaction(crashes[i].signal, &former[i], NULL);
+  struct sigaction present;
+  if (sigaction(leave_signal(), NULL, &present) == 0 && present.sa_handler == on_leave)
+    signal(leave_signal(), SIG_DFL);
+  installed = cpli_guard_on = false;
+  return true;
 }
 
 // When the library is unloaded, as part of an FMU: its code must not be called any more.
 __attribute__((destructor)) static void on_unload(void) {
-  if (!cpli_guard_on) return;
-  cpli_guard_on = false;
-  for (size_t i = 0; i < CAUGHT; i++) {
-    struct sigaction present;
-    if (sigaction(crashes[i].signal, NULL, &present) == 0 && present.sa_sigaction == on_signal)
-      sigaction(crashes[i].signal, &former[i], NULL);
+  cpli_guard_withdraw();
+  if (have_key) pthread_key_delete(thread_key);
+  for (inner *at = inners, *next; at != NULL; at = next) {
+    next = at->next;
+    free(at);
   }
-  struct sigaction present;
-  if (sigaction(leave_signal(), NULL, &present) == 0 && present.sa_handler == on_leave)
-    signal(leave_signal(), SIG_DFL);
-  pthread_key_delete(thread_key);
+  inners = NULL;
 }
 
 static void end_of_process(int code, void* unused) {
@@ -263,6 +359,7 @@ static void end_of_process(int code, void* unused) {
 
 void cpli_guard_own_process(void) {
   for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
+  is_inner = false;
   cpl_guard_crashes();
   home = cpli_guard_forks;
   this_thread.next = NULL;  // the others do not exist in the child

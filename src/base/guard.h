@@ -26,8 +26,8 @@ extern bool cpli_guard_on;  // cpl_guard_crashes() was called
 // in which it has changed is a copy that a model made.
 extern volatile unsigned cpli_guard_forks;
 
-// initial-exec: one load instead of a call, also inside a shared library
-#define CPLI_GUARD_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+// Not of the model initial-exec: the loader has room for the variables of some dozen FMUs only.
+#define CPLI_GUARD_TLS _Thread_local
 extern CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 extern CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 
@@ -56,6 +56,21 @@ bool cpli_guard_break(int signal);
 /// Replaces exit(), _exit() and the like in loaded code: inside a guarded call they are a crash, in
 /// another thread the end of the program with a failure code.
 _Noreturn void cpli_guard_exit(int code);
+
+// Leaves a guarded call, as cpli_guard_break() does.
+typedef bool cpli_guard_leaver(int signal);
+
+/// A library that was loaded has a copy of this code, which does not handle signals itself: its
+/// calls are inside ours and are left before them.
+void cpli_guard_add_inner(cpli_guard_leaver* leave);
+void cpli_guard_remove_inner(cpli_guard_leaver* leave);
+/// The same from inside: whoever loaded this library handles signals and calls the function that
+/// this returns.
+cpli_guard_leaver* cpli_guard_become_inner(void);
+
+/// Puts the former signal handlers back. Returns false: other code has put handlers on top of ours
+/// and may call them at any time, so the library must not be unloaded.
+bool cpli_guard_withdraw(void);
 
 /// "SIGSEGV: invalid memory access"
 const char* cpli_guard_text(int signal);

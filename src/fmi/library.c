@@ -159,9 +159,19 @@ static void close_one(cpli_library* lib, void* handle) {
           "the clean-up code of %s.so crashed (%s)", lib->identifier, cpli_guard_text(crash));
 }
 
+// A binary of couplet's code that calls models leaves their calls itself when they crash.
+static void share_guard(cpli_library* lib) {
+  cpli_guard_leaver* (*share)(void);
+  *(void**)&share = cpli_guard_on ? dlsym(lib->handle, "coupletShareGuard") : NULL;
+  if (share == NULL) return;
+  lib->leave = share();
+  cpli_guard_add_inner(lib->leave);
+}
+
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
   if (lib->handle != NULL && cpli_threads_remain(&lib->before)) lib->locked = true;
+  if (!lib->locked && lib->leave != NULL) cpli_guard_remove_inner(lib->leave);
   if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);
   while (!lib->locked && lib->n_siblings > 0) close_one(lib, lib->siblings[--lib->n_siblings]);
   cpl_context* ctx = lib->fmu->base.ctx;
@@ -200,6 +210,7 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
     st = open_failed(ctx, &op);
     goto done;
   }
+  share_guard(lib);
   lib->users = 1;
   lib->next = fmu->libraries;
   fmu->libraries = lib;

@@ -19,10 +19,11 @@ typedef struct cpli_library {
   void* siblings[16];  // libraries in the folder of the binary that it needs
   int n_siblings;
   int users;
-  cpli_loaded before;  // it was loaded
-  bool fatal;          // fatal error of an instance: no further call of any instance is allowed
-  bool locked;         // its code may still be executed (a crash, a thread): never dlclose
-  uint32_t lives;      // calls of the life cycle, of all instances
+  cpli_loaded before;         // it was loaded
+  bool (*leave)(int signal);  // of the crash guard that the binary has. Nullable
+  bool fatal;      // fatal error of an instance: no further call of any instance is allowed
+  bool locked;     // its code may still be executed (a crash, a thread): never dlclose
+  uint32_t lives;  // calls of the life cycle, of all instances
 } cpli_library;
 
 /// Load the binary of `kind` or take another reference to it. fmu->folder must exist.

@@ -55,13 +55,17 @@ fmu_status fmu_result(fmu* f, const char* function, cpl_status st) {
   return FMU_ERROR;
 }
 
-// Passes messages of the content to the importer.
+// Passes messages of the content to the importer, with the name of the part that they are of.
 static void forward(void* user, cpl_log_level level, const char* who, const char* text) {
-  (void)who;
+  fmu* f = user;
+  bool own = who == NULL || who[0] == '\0' || strcmp(who, f->name) == 0;
+  const char *part = own ? "" : who, *mark = own ? "" : ": ";
   switch (level) {
-    case CPL_LOG_ERROR: fmu_log(user, FMU_ERROR, FMU_LOG_ERROR, "%s", text); break;
-    case CPL_LOG_WARNING: fmu_log(user, FMU_WARNING, FMU_LOG_WARNING, "%s", text); break;
-    default: fmu_log(user, FMU_OK, FMU_LOG_ALL, "%s", text); break;
+    case CPL_LOG_ERROR: fmu_log(f, FMU_ERROR, FMU_LOG_ERROR, "%s%s%s", part, mark, text); break;
+    case CPL_LOG_WARNING:
+      fmu_log(f, FMU_WARNING, FMU_LOG_WARNING, "%s%s%s", part, mark, text);
+      break;
+    default: fmu_log(f, FMU_OK, FMU_LOG_ALL, "%s%s%s", part, mark, text); break;
   }
 }
 
