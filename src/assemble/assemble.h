@@ -154,6 +154,8 @@ cpl_status cpli_start_text(const cpli_built* b, size_t model, const cpli_setting
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f);
 /// Writes start values of members into the description of the aggregate.
 cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggregate);
+/// The same for the description of a system of steppers.
+cpl_status cpli_note_member_starts(cpli_built* b);
 /// Warns of unused start values of connected inputs. Nullable: aggregate
 void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate);
 

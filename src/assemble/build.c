@@ -702,6 +702,7 @@ cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const 
   if (model) st = assemble(b, b->name, &b->prototype);
   if (st >= 0 && !model) st = cpli_group_make(b, b->name, &b->draft);
   if (st >= 0 && !model) st = cpli_members_describe(b, b->draft);
+  if (st >= 0 && !model) st = cpli_note_member_starts(b);
   if (st >= 0 && b->tlm != NULL) cpli_tlm_hide(b);
   if (st < 0) {
     destroy(&b->base);

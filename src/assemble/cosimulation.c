@@ -551,7 +551,8 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, 
   }
   cpli_members* draft = b->draft;
   b->draft = NULL;
-  st = draft == NULL ? cpli_group_make(b, name, &draft) : CPL_OK;
+  // the parts are in the order of the description, whatever the name of the stepper is
+  st = draft == NULL ? cpli_group_make(b, b->name, &draft) : CPL_OK;
   if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
   else if (st >= 0) st = couple_members(b, draft, &def, out);
   cpli_members_free(b, draft);

@@ -224,6 +224,31 @@ cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggrega
   return st;
 }
 
+cpl_status cpli_note_member_starts(cpli_built* b) {
+  noter note = {.base = {.ops = &noter_ops,
+                         .ctx = b->base.ctx,
+                         .name = b->name,
+                         .desc = &b->shared_desc->desc},
+                .shared_desc = b->shared_desc};
+  cpli_functions scratch = {
+      .ctx = b->base.ctx, .resolver = &b->resolver, .first_input = (int32_t)b->def->n_parameters};
+  cpl_status st = CPL_OK;
+  cpli_arena_init(&scratch.arena, b->base.ctx);
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    const cpli_member* m = &b->def->models[i];
+    for (size_t k = 0; k < m->n_starts && st >= 0; k++) {
+      char name[1024];
+      cpli_setting s = m->starts[k];
+      int n = snprintf(name, sizeof name, "%s.%s", m->name.text, s.name.text);
+      s.name.text = name;
+      if (n > 0 && (size_t)n < sizeof name && variable_of(note.base.desc, name) != NULL)
+        st = cpli_set_start(b, &scratch, &s, &note.base);
+    }
+  }
+  cpli_functions_free(&scratch);
+  return st;
+}
+
 // A loop starts its iteration from the start values of its inputs. Which inputs of steppers are in
 // a loop is known to their master only.
 static bool is_used(const cpli_built* b, size_t model, const char* name,

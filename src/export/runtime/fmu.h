@@ -21,6 +21,7 @@ typedef struct fmu_content {
   cpl_source* source;  // its description, whose references are the value references, and its models
   const char* guid;    // or instantiation token
   void* self;          // private to the file that opened it
+  bool sets_starts;    // models and steppers begin with other values than a reset gives them
 } fmu_content;
 
 /// Opens it. Nullable: resources, the path of the FMU's folder of that name.

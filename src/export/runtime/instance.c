@@ -422,7 +422,8 @@ fmu_status fmu_reset(fmu* f, const char* function) {
   f->next_time = INFINITY;
   f->start_size = 0;
   cpl_component* part = fmu_component(f);
-  bool same = part != NULL && !f->dae;  // there is no way back from the form with residuals
+  // there is no way back from the form with residuals
+  bool same = part != NULL && !f->dae && !f->content.sets_starts;
   f->configuring = f->dae = false;
   cpl_status st = same ? part->ops->reset(part) : CPL_ERR_UNSUPPORTED;
   if (st < 0) st = fmu_remake(f);

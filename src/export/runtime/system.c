@@ -65,7 +65,8 @@ cpl_status fmu_content_open(cpl_context* ctx, const char* resources, fmu_content
     unguard();
     return CPL_ERR_UNSUPPORTED;
   }
-  *out = (fmu_content){.source = cpli_packed_source(p), .guid = cpli_packed_guid(p), .self = p};
+  *out = (fmu_content){
+      .source = cpli_packed_source(p), .guid = cpli_packed_guid(p), .self = p, .sets_starts = true};
   return CPL_OK;
 }
 
