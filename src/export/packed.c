@@ -92,10 +92,11 @@ cpl_status cpli_packed_stepper(cpl_source* source, const char* name, double rtol
   if (cpl_solver_is_fixed_step(def.solver.kind) && def.solver.step == 0)
     def.solver.step = e->has_step && e->step > 0 ? e->step : def.usual_step;
   def.solver.saves_states = true;
+  // The integrator of a model or mode begins anew at every step, so that a restored state leads to
+  // the same bits. Masters do that themselves; delay lines have steps too short for it.
+  def.solver.restart_each_step = source->ops->make_model != NULL || cpli_modes_of(source) != NULL;
   if (source->ops->make_model == NULL) return cpl_system_stepper(source, &def, out);
-  // the integrator begins anew at every step, so that a restored state leads to the same bits
   cpl_model* model = NULL;
-  def.solver.restart_each_step = true;
   st = source->ops->make_model(source, name, &model);
   return st < 0 ? st : cpl_integrate(model, &def.solver, out);
 }
