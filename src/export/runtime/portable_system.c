@@ -69,7 +69,8 @@ cpl_status fmu_content_open(cpl_context* ctx, const char* resources, fmu_content
   *out = (fmu_content){0};
   cpl_status st = cpli_packed_make(ctx, cpl_fmu_plan, cpl_fmu_plan_size, &parts, &p);
   if (st < 0) return st;
-  *out = (fmu_content){.source = cpli_packed_source(p), .guid = cpli_packed_guid(p), .self = p};
+  *out = (fmu_content){
+      .source = cpli_packed_source(p), .guid = cpli_packed_guid(p), .self = p, .sets_starts = true};
   return CPL_OK;
 }
 
