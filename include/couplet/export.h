@@ -38,8 +38,8 @@ typedef struct cpl_build_def {
   const char* variant;
   const char* const* parameters;
   size_t n_parameters;
-  bool sources;  ///< of a system of models in C: also as C sources for model exchange, for platforms
-                 ///< without a binary. FMUs of models in C always have them.
+  bool sources;  ///< of a system of models in C: also as C sources for model exchange, for
+                 ///< platforms without a binary. FMUs of models in C always have them.
 } cpl_build_def;
 
 CPL_DEFAULTS(build_def)  ///< cpl_default_build_def()

@@ -188,17 +188,17 @@ def check(
     return [Finding(*finding) for finding in found]
 
 
-def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2, expose: str = "all") -> str:
+def build(model: Path, output: Optional[Path] = None, *, fmi: int = 2, expose: str = "all", sources: bool = False) -> str:
     """Build an FMU of a model written in C or of a whole system; returns its path.
 
     ``model`` is a ``.c`` file, a system file or an SSP package. Without ``output`` the FMU has the name of the model and is made
     in the current folder. The FMU of a system shows the variables of all its models; with ``expose="interface"`` only inputs,
-    outputs and parameters of the system.
+    outputs and parameters of the system. With ``sources`` the FMU of a system of C models also has C sources for model exchange.
     """
     if expose not in ("all", "interface"):
         raise ValueError(f'expose is "all" or "interface", not {expose!r}')
     where = os.fsencode(output) if output is not None else None
-    return _core.build(os.fsencode(model), where, fmi, expose == "interface", log_level())
+    return _core.build(os.fsencode(model), where, fmi, expose == "interface", sources, log_level())
 
 
 def unpack(fmu: Path, folder: Path) -> str:

@@ -186,11 +186,12 @@ static PyObject* check(PyObject* module, PyObject* args) {
 static PyObject* build(PyObject* module, PyObject* args) {
   const char *model, *output = NULL;
   PyObject* path_of_output;
-  int fmi, interface, level;
+  int fmi, interface, sources, level;
   char path[4096] = "";
   core_session s;
   (void)module;
-  if (!PyArg_ParseTuple(args, "yOipi", &model, &path_of_output, &fmi, &interface, &level))
+  if (!PyArg_ParseTuple(args, "yOippi", &model, &path_of_output, &fmi, &interface, &sources,
+                        &level))
     return NULL;
   if (path_of_output != Py_None) output = core_text(path_of_output);
   if (PyErr_Occurred() || !core_session_open(&s, (cpl_log_level)level)) return NULL;
@@ -199,6 +200,7 @@ static PyObject* build(PyObject* module, PyObject* args) {
   def.output = output;
   def.fmi_version = fmi;
   def.expose = interface ? CPL_EXPOSE_INTERFACE : CPL_EXPOSE_ALL;
+  def.sources = sources;
   PyObject* result = NULL;
   if (core_begin(&s)) {
     cpl_status st = cpl_fmu_build(s.ctx, &def, path, sizeof path);
@@ -510,7 +512,7 @@ PyMethodDef core_verbs[] = {
     {"info", info, METH_VARARGS, "info(path, isolate, log_level): what a file contains."},
     {"check", check, METH_VARARGS, "check(path, strict, isolate, call_timeout): findings."},
     {"build", build, METH_VARARGS,
-     "build(model, output, fmi, interface, log_level): an FMU of a C model or a system."},
+     "build(model, output, fmi, interface, sources, log_level): an FMU of a C model or a system."},
     {"unpack", unpack, METH_VARARGS, "unpack(fmu, folder, log_level): the system of an FMU."},
     {"convert", convert, METH_VARARGS,
      "convert(input, output, fmi, log_level): SSP and system files."},

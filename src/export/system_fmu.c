@@ -51,7 +51,7 @@ typedef struct pack {
   const char** texts;         // of each system: its name below resources/
   size_t cap_texts;
   const char** source_files;  // that are compiled
-  uint32_t depth;  // of FMUs of systems inside of this one
+  uint32_t depth;             // of FMUs of systems inside of this one
 } pack;
 
 //------------------------------------ names ------------------------------------
@@ -379,8 +379,7 @@ static cpl_status open_system(pack* p) {
   cpl_status st = cpli_is_ssp(p->def->model) ? cpl_system_def_read_ssp(p->ctx, &package, &def)
                                              : cpl_system_def_read(p->ctx, p->def->model, &def);
   if (st >= 0) st = cpl_system_build_owned(p->ctx, def, &p->system);
-  return st < 0 || !p->def->sources ? st
-                                    : cpli_system_sources_check((const cpli_built*)p->system);
+  return st < 0 || !p->def->sources ? st : cpli_system_sources_check((const cpli_built*)p->system);
 }
 
 static cpl_status check_depth(pack* p) {
