@@ -16,7 +16,7 @@
 #include "format/folder.h"
 #include "format/zip.h"
 
-enum { LARGEST_TEXT = 1 << 26 };
+enum { LARGEST_TEXT = 1 << 26, LARGEST_PLAN = 1 << 30 };
 static const char plan_name[] = "resources/" CPLI_PLAN_FILE;
 static const char system_name[] = "resources/system.yaml";
 
@@ -110,6 +110,28 @@ static cpl_status check_fmus(cpl_context* ctx, const inside* in) {
   return st;
 }
 
+// The binary reads the plan, not the system file.
+static cpl_status check_plan(cpl_context* ctx, const cpl_check_def* def) {
+  cpli_zip* zip = NULL;
+  char* bytes = NULL;
+  size_t size = 0;
+  cpli_arena arena;
+  cpli_plan plan;
+  cpli_arena_init(&arena, ctx);
+  cpl_status st = cpli_zip_open(ctx, def->path, NULL, &zip);
+  if (st >= 0) st = cpli_zip_read(zip, plan_name, LARGEST_PLAN, &bytes, &size);
+  if (st >= 0) st = cpli_plan_read(ctx, &arena, (const unsigned char*)bytes, size, &plan);
+  cpli_free(ctx, bytes);
+  cpli_zip_close(zip);
+  cpli_arena_free(&arena);
+  if (st >= 0 || st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  char file[PATH_MAX];
+  snprintf(file, sizeof file, "%s/%s", def->path, plan_name);
+  cpl_finding f = {.error = true, .rule = "plan", .text = cpl_context_error(ctx), .file = file};
+  if (def->on_finding != NULL) def->on_finding(def->user, &f);
+  return CPL_OK;
+}
+
 cpl_status cpl_fmu_check_system(cpl_context* ctx, const cpl_check_def* given) {
   char* text = NULL;
   char* folder = NULL;
@@ -121,7 +143,8 @@ cpl_status cpl_fmu_check_system(cpl_context* ctx, const cpl_check_def* given) {
   st = cpli_temp_folder_make(ctx, &folder);
   if (st < 0) return st;
   const inside in = {&def, folder};
-  st = cpl_fmu_unpack(ctx, def.path, folder);
+  st = check_plan(ctx, &def);
+  if (st >= 0) st = cpl_fmu_unpack(ctx, def.path, folder);
   if (st >= 0) st = check_one(ctx, &in, "system.yaml");
   if (st >= 0) st = check_fmus(ctx, &in);
   cpli_temp_folder_remove(ctx, folder);

@@ -361,8 +361,13 @@ static cpl_status damaged(const reader* r, const cpli_image_type* type, const cp
                   (size_t)(r->at - r->begin), type->name, f != NULL ? f->name : "", why);
 }
 
+static const char* shown_name(const cpli_image_type* type) {
+  const char* end = strchr(type->name, '_');  // of the prefix
+  return end != NULL ? end + 1 : type->name;
+}
+
 static cpl_status no_image(cpl_context* ctx, const cpli_image_type* type, const char* why) {
-  return cpl_fail(ctx, CPL_ERR_INPUT, "a stored %s cannot be read: %s", type->name, why);
+  return cpl_fail(ctx, CPL_ERR_INPUT, "a stored %s cannot be read: %s", shown_name(type), why);
 }
 
 static bool take(reader* r, size_t size, uint64_t* value) {

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 #include "command.h"
+#include "format/zip.h"
+#include "format/zip_writer.h"
 
 static const char* example(const char* name) {
   char path[256];
@@ -203,11 +205,44 @@ static void systems_come_back(void** state) {
   CHECK_CONTAINS(complained, "is no FMU that couplet made of a system");
 }
 
+// Copies an FMU with a plan that ends too early.
+static void cut_plan(const char* from, const char* to) {
+  cpl_context* ctx = test_context();
+  cpli_zip* zip = NULL;
+  cpli_zip_entry entries[64] = {{0}};
+  size_t n = 0;
+  CHECK_OK(ctx, cpli_zip_open(ctx, from, NULL, &zip));
+  for (; n < cpli_zip_count(zip) && n < CPLI_COUNT(entries); n++) {
+    char* bytes = NULL;
+    entries[n].name = cpli_zip_name(zip, n);
+    CHECK_OK(ctx, cpli_zip_read(zip, entries[n].name, 1 << 30, &bytes, &entries[n].size));
+    entries[n].bytes = bytes;
+    if (strcmp(entries[n].name, "resources/plan") == 0) entries[n].size /= 2;
+  }
+  CHECK_OK(ctx, cpli_zip_write(ctx, to, entries, n));
+  for (size_t i = 0; i < n; i++) cpli_free(ctx, (void*)entries[i].bytes);
+  cpli_zip_close(zip);
+  cpl_context_destroy(ctx);
+}
+
+static void damaged_plans_are_found(void** state) {
+  (void)state;
+  use_folders();
+  write_text("decay.c", decay);
+  write_text("s.yaml", "couplet: 1\nmodels: {d: {c: decay.c}}\nexperiment: {stop: 2}\n");
+  CHECK_CODE(0, "build", "s.yaml", "-q", "-o", "s.fmu");
+  cut_plan("s.fmu", "cut.fmu");
+  CHECK_CODE(2, "check", "cut.fmu");
+  CHECK_CONTAINS(printed, "cut.fmu/resources/plan: error: a stored plan cannot be read: ");
+  CHECK_CODE(1, "run", "cut.fmu", "-q", "-o", "cut.csv");
+  CHECK_CONTAINS(complained, "a stored plan cannot be read: ");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exchange_is_the_same), cmocka_unit_test(steps_are_the_same),
       cmocka_unit_test(fmus_of_fmus_of_fmus), cmocka_unit_test(inputs_and_parameters),
-      cmocka_unit_test(systems_come_back),
+      cmocka_unit_test(systems_come_back),    cmocka_unit_test(damaged_plans_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
