@@ -10,6 +10,7 @@
 #include "couplet/assemble.h"
 #include "couplet/component.h"
 #include "export/plan.h"
+#include "system/definition.h"
 
 //------------------------------------ outputs ------------------------------------
 
@@ -96,9 +97,17 @@ static void take_interval(const cpl_source* source, cpl_description* d) {
 
 //------------------------------------ capabilities ------------------------------------
 
+static void warn_of_modes(const cpl_source* source) {
+  cpl_log(source->ctx, CPL_LOG_WARNING, source->path,
+          "the states of the system change with its modes, so the FMU is for co-simulation only");
+}
+
 static cpl_status ask_model(cpl_source* source, cpli_fmu_facts* facts) {
   cpl_model* m = NULL;
-  if (source->ops->make_model == NULL) return CPL_OK;
+  if (source->ops->make_model == NULL) {
+    if (cpl_system_definition(source)->n_modes > 0) warn_of_modes(source);
+    return CPL_OK;
+  }
   cpl_status st = source->ops->make_model(source, "model", &m);
   if (st < 0) return st;
   const cpl_constraint_ops* constraints = m->ops->constraints;
@@ -107,9 +116,7 @@ static cpl_status ask_model(cpl_source* source, cpli_fmu_facts* facts) {
   facts->constraint_jacobian =
       constraints != NULL && (constraints->jacobian != NULL || constraints->entries != NULL);
   facts->model_exchange = m->ops->structure == NULL;
-  if (!facts->model_exchange)
-    cpl_log(source->ctx, CPL_LOG_WARNING, source->path,
-            "the states of the system change with its modes, so the FMU is for co-simulation only");
+  if (!facts->model_exchange) warn_of_modes(source);
   cpl_model_destroy(m);
   return CPL_OK;
 }

@@ -280,17 +280,23 @@ static cpl_status list_table(listing* l, const cpli_input* in) {
   return CPL_OK;
 }
 
+static cpl_status list_tables(listing* l, const cpl_system_def* def) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < def->n_inputs && st >= 0; i++)
+    if (def->inputs[i].kind == CPLI_INPUT_FILE) st = list_table(l, &def->inputs[i]);
+  return st;
+}
+
 // Modes are systems of their own with the models of the definition.
 static cpl_status list(listing* l, const cpli_built* b) {
   cpl_status st = CPL_OK;
   for (size_t k = 0; k < b->def->n_modes && st >= 0; k++) {
     const cpli_built* mode = (const cpli_built*)b->modes->modes[k].source;
     for (size_t i = 0; i < mode->def->n_models && st >= 0; i++) st = list_member(l, mode, i);
+    if (st >= 0) st = list_tables(l, b->def->modes[k].def);
   }
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = list_member(l, b, i);
-  for (size_t i = 0; i < b->def->n_inputs && st >= 0; i++)
-    if (b->def->inputs[i].kind == CPLI_INPUT_FILE) st = list_table(l, &b->def->inputs[i]);
-  return st;
+  return st < 0 ? st : list_tables(l, b->def);
 }
 
 static cpl_status fill_system(pack* p, const cpli_built* b, size_t number) {
@@ -353,11 +359,19 @@ static cpl_status name_below(void* user, const char** kind, const cpli_located_t
   return st;
 }
 
+// A file that is used twice may be two systems, of which one is isolated.
+static bool has_text(const pack* p, size_t system) {
+  size_t i = 0;
+  while (i < system && strcmp(p->texts[i], p->texts[system]) != 0) i++;
+  return i < system;
+}
+
 // The systems as files for readers; those inside of the whole are in a folder of their own.
 static cpl_status write_texts(pack* p) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < p->plan.n_systems && st >= 0; i++) {
     char* text = NULL;
+    if (has_text(p, i)) continue;
     size_t size = 0;
     cpli_write_def how = {.path = i == 0 ? name_in_text : name_below, .user = p};
     st = cpli_plain_text(p->built[i], &how, &text, &size);
