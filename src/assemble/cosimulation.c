@@ -520,13 +520,34 @@ void cpl_init_stepper_def(cpl_stepper_def* def, size_t size) {
 }
 
 // The name begins with that of the system, which determines its position among the parts.
+static const char* suffix_of_group(const cpli_built* b) {
+  if (b->tlm != NULL) return "";
+  return b->n_steppers < b->def->n_models ? ".models" : ".expressions";
+}
+
 cpl_status cpli_group_make(cpli_built* b, const char* name, cpli_members** out) {
-  const char* what = b->n_steppers < b->def->n_models ? "models" : "expressions";
-  if (b->tlm != NULL) return cpli_members_make(b, name, out);
-  char* group = cpli_printf(b->base.ctx, "%s.%s", name, what);
+  char* group = cpli_printf(b->base.ctx, "%s%s", name, suffix_of_group(b));
   cpl_status st = group != NULL ? cpli_members_make(b, group, out) : cpli_nomem(b->base.ctx);
   cpli_free(b->base.ctx, group);
   return st;
+}
+
+// Whether a member comes before the group of a stepper with this name.
+static bool is_before(const cpli_built* b, const char* member, const char* name) {
+  size_t n = strlen(name);
+  int order = strncmp(member, name, n);
+  return order != 0 ? order < 0 : strcmp(member + n, suffix_of_group(b)) < 0;
+}
+
+// The parts of a stepper are in the order of the description, which was made with the name of the
+// system: another name is used where it does not change the order.
+static const char* name_of_group(const cpli_built* b, const char* name) {
+  for (size_t i = 0; i < b->def->n_models; i++) {
+    const char* member = b->def->models[i].name.text;
+    if (b->is_stepper[i] && is_before(b, member, name) != is_before(b, member, b->name))
+      return b->name;
+  }
+  return name;
 }
 
 cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, cpl_stepper** out) {
@@ -551,8 +572,7 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, 
   }
   cpli_members* draft = b->draft;
   b->draft = NULL;
-  // the parts are in the order of the description, whatever the name of the stepper is
-  st = draft == NULL ? cpli_group_make(b, b->name, &draft) : CPL_OK;
+  st = draft == NULL ? cpli_group_make(b, name_of_group(b, name), &draft) : CPL_OK;
   if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
   else if (st >= 0) st = couple_members(b, draft, &def, out);
   cpli_members_free(b, draft);
