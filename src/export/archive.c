@@ -85,18 +85,19 @@ static bool add_files(cpl_context* ctx, const cpli_source_files* files, const ch
 }
 
 typedef struct documents {
-  cpli_writer description, manifest, page;
+  cpli_writer description, manifest, terminals, page;
 } documents;
 
 static cpl_status write_documents(const cpli_fmu_archive* a, documents* d) {
   const bool has_manifest = a->facts.fmi == 3 && a->facts.desc->n_algebraics > 0;
   cpl_status st = cpli_write_description(&d->description, &a->facts);
   if (st >= 0 && has_manifest) st = cpli_write_manifest(&d->manifest, &a->facts);
+  if (st >= 0 && a->facts.fmi == 3) st = cpli_write_terminals(&d->terminals, &a->facts);
   return st < 0 ? st : cpli_write_page(&d->page, &a->facts);
 }
 
 static cpl_status write_entries(cpli_fmu_archive* a, const documents* d, const char* path) {
-  enum { OTHERS = 4 };
+  enum { OTHERS = 5 };
   char library[256];
   size_t n = 0;
   snprintf(library, sizeof library, "%s/%s.so", versions[a->facts.fmi].binaries, a->identifier);
@@ -111,6 +112,10 @@ static cpl_status write_entries(cpli_fmu_archive* a, const documents* d, const c
     entries[n++] = (cpli_zip_entry){"extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml",
                                     d->manifest.text, d->manifest.len, false};
   }
+  if (d->terminals.len > 0) {
+    entries[n++] = (cpli_zip_entry){"terminalsAndIcons/terminalsAndIcons.xml", d->terminals.text,
+                                    d->terminals.len, false};
+  }
   size_t others = n;
   bool fine = add_files(a->ctx, &a->licenses, "documentation/licenses", entries, &n) &&
               add_files(a->ctx, &a->sources, "sources", entries, &n) &&
@@ -124,7 +129,10 @@ static cpl_status write_entries(cpli_fmu_archive* a, const documents* d, const c
 cpl_status cpli_fmu_archive_write(cpli_fmu_archive* a, const char* output, char* written,
                                   size_t size) {
   char path[PATH_MAX];
-  documents d = {.description.ctx = a->ctx, .manifest.ctx = a->ctx, .page.ctx = a->ctx};
+  documents d = {.description.ctx = a->ctx,
+                 .manifest.ctx = a->ctx,
+                 .terminals.ctx = a->ctx,
+                 .page.ctx = a->ctx};
   snprintf(path, sizeof path, "%s%s", output != NULL ? output : a->identifier,
            output != NULL ? "" : ".fmu");
   cpl_status st = write_documents(a, &d);
@@ -132,6 +140,7 @@ cpl_status cpli_fmu_archive_write(cpli_fmu_archive* a, const char* output, char*
   if (st >= 0 && written != NULL) snprintf(written, size, "%s", path);
   cpli_writer_free(&d.description);
   cpli_writer_free(&d.manifest);
+  cpli_writer_free(&d.terminals);
   cpli_writer_free(&d.page);
   return st;
 }

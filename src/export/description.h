@@ -34,6 +34,9 @@ cpl_status cpli_write_build_description(cpli_writer* w, const cpli_fmu_facts* fa
 /// extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml of FMI 3.0, for models with algebraic
 /// variables.
 cpl_status cpli_write_manifest(cpli_writer* w, const cpli_fmu_facts* facts);
+/// terminalsAndIcons/terminalsAndIcons.xml of FMI 3.0; nothing is written where no signals are
+/// grouped.
+cpl_status cpli_write_terminals(cpli_writer* w, const cpli_fmu_facts* facts);
 /// documentation/index.html.
 cpl_status cpli_write_page(cpli_writer* w, const cpli_fmu_facts* facts);
 

@@ -181,6 +181,26 @@ static void inputs_and_parameters(void** state) {
   CHECK_CONTAINS(printed, "connections:\n    d.u: gain*drive + ramp");
 }
 
+// Inputs and outputs with a common beginning are a terminal of FMI 3.0.
+static void signals_are_grouped(void** state) {
+  (void)state;
+  use_folders();
+  write_text("decay.c", decay);
+  write_text("s.yaml",
+             "couplet: 1\nmodels: {d: {c: decay.c}}\ninputs: {port.drive: {start: 1}}\n"
+             "connections: {d.u: port.drive}\n"
+             "outputs: {port.x: d.x, port.y: d.y, other.x: d.x, plain: d.x}\n"
+             "experiment: {stop: 1}\n");
+  CHECK_CODE(0, "build", "s.yaml", "-q", "--fmi", "3", "-o", "s.fmu");
+  CHECK_CODE(0, "check", "s.fmu");
+  CHECK_STR(printed, "s.fmu: no findings\n");
+  CHECK_CODE(0, "info", "s.fmu");
+  CHECK_CONTAINS(printed, "Terminals (1)\n  port, bus: port.drive, port.x, port.y\n");
+  CHECK_CODE(0, "build", "s.yaml", "-q", "--fmi", "2", "-o", "s.fmu");
+  CHECK_CODE(0, "info", "s.fmu");
+  CHECK(strstr(printed, "Terminals") == NULL);
+}
+
 //------------------------------------ unpacking ------------------------------------
 
 static void systems_come_back(void** state) {
@@ -240,9 +260,10 @@ static void damaged_plans_are_found(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(exchange_is_the_same), cmocka_unit_test(steps_are_the_same),
-      cmocka_unit_test(fmus_of_fmus_of_fmus), cmocka_unit_test(inputs_and_parameters),
-      cmocka_unit_test(systems_come_back),    cmocka_unit_test(damaged_plans_are_found),
+      cmocka_unit_test(exchange_is_the_same),    cmocka_unit_test(steps_are_the_same),
+      cmocka_unit_test(fmus_of_fmus_of_fmus),    cmocka_unit_test(inputs_and_parameters),
+      cmocka_unit_test(systems_come_back),       cmocka_unit_test(signals_are_grouped),
+      cmocka_unit_test(damaged_plans_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
