@@ -4,16 +4,13 @@
 // Opens a file by its name: a model, or a system, which is built.
 #include "base/base.h"
 #include "couplet/experiment.h"
+#include "format/file.h"
 #include "ssp/ssp.h"
 
-static bool ends_with(const char* path, const char* ending) {
-  const size_t n = strlen(path), m = strlen(ending);
-  return n > m && strcmp(path + n - m, ending) == 0;
-}
-
 bool cpl_is_system_path(const char* path) {
-  return ends_with(path, ".yaml") || ends_with(path, ".yml") || ends_with(path, ".xml") ||
-         strcmp(path, "tlm.config") == 0 || ends_with(path, "/tlm.config") || cpli_is_ssp(path);
+  return cpli_ends_with(path, ".yaml") || cpli_ends_with(path, ".yml") ||
+         cpli_ends_with(path, ".xml") || strcmp(path, "tlm.config") == 0 ||
+         cpli_ends_with(path, "/tlm.config") || cpli_is_ssp(path);
 }
 
 static cpl_status open_definition(cpl_context* ctx, const cpl_open_def* open,

@@ -12,6 +12,7 @@
 #include "base/data.h"
 #include "base/process.h"
 #include "couplet/csource.h"
+#include "couplet/experiment.h"
 #include "couplet/export.h"
 #include "couplet/solver.h"
 #include "export/archive.h"
@@ -19,7 +20,6 @@
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/source_loc.h"
-#include "ssp/ssp.h"
 
 // The data of an FMU that is being built.
 typedef struct job {
@@ -266,24 +266,18 @@ static cpl_status build_model(cpl_context* ctx, const cpl_build_def* def, char* 
 
 //------------------------------------ what it is made of ------------------------------------
 
-static bool ends_with(const char* path, const char* ending) {
-  size_t n = strlen(path), m = strlen(ending);
-  return n > m && strcmp(path + n - m, ending) == 0;
-}
-
 cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* given, char* output, size_t size) {
-  static const char* const systems[] = {".yaml", ".yml", ".xml", ".ssd"};
   cpl_build_def def = cpl_default_build_def();
   cpl_status st = cpli_read_def(ctx, "cpl_build_def", given, &def, sizeof def);
   if (st < 0) return st;
   if (def.fmi_version != 2 && def.fmi_version != 3)
     return cpl_fail(ctx, CPL_ERR_INPUT, "FMI %d.0 cannot be written; 2 and 3 can", def.fmi_version);
-  if (ends_with(def.model, ".c")) return build_model(ctx, &def, output, size);
-  bool is_system = cpli_is_ssp(def.model);
-  for (size_t i = 0; i < CPLI_COUNT(systems); i++)
-    is_system = is_system || ends_with(def.model, systems[i]);
-  if (is_system) return cpli_system_fmu_build(ctx, &def, output, size);
+  if (cpli_ends_with(def.model, ".c")) return build_model(ctx, &def, output, size);
+  if (cpli_ends_with(def.model, ".xml") || cpli_ends_with(def.model, ".config"))
+    return cpli_fail_file(ctx, CPL_ERR_UNSUPPORTED, def.model,
+                          "a composite model cannot become an FMU");
+  if (cpl_is_system_path(def.model)) return cpli_system_fmu_build(ctx, &def, output, size);
   return cpli_fail_file(ctx, CPL_ERR_INPUT, def.model,
                         "an FMU is made of a model in C or of a system: of a name that ends in .c, "
-                        ".yaml, .xml, .ssp or .ssd");
+                        ".yaml, .ssp or .ssd");
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "format/file.h"
 #include "format/source_loc.h"
 #include "ssp/ssp.h"
 
@@ -29,11 +30,6 @@ void cpli_free_name(const char* folder, const char* stem, const char* ending,
   snprintf(out, PATH_MAX, "%s/%s%s", folder, stem, ending);
   for (int number = 2; is_taken(user, out); number++)
     snprintf(out, PATH_MAX, "%s/%s_%d%s", folder, stem, number, ending);
-}
-
-static bool ends_with(const char* path, const char* ending) {
-  size_t n = strlen(path), m = strlen(ending);
-  return n > m && strcmp(path + n - m, ending) == 0;
 }
 
 cpl_status cpli_package_build(cpl_context* ctx, const cpl_convert_def* def) {
@@ -59,13 +55,13 @@ cpl_status cpl_convert(cpl_context* ctx, const cpl_convert_def* given) {
   if (def.input == NULL || def.output == NULL)
     return cpl_fail(ctx, CPL_ERR_INPUT, "cpl_convert() needs an input and an output");
   bool selects = def.variant != NULL || def.n_parameters > 0;
-  if (selects && (!cpli_is_ssp(def.input) || ends_with(def.output, ".ssp")))
+  if (selects && (!cpli_is_ssp(def.input) || cpli_ends_with(def.output, ".ssp")))
     return cpli_fail_file(
         ctx, CPL_ERR_INPUT, def.input,
         "a variant and parameters are taken where an SSP package becomes a system "
         "file only; packages are written with all of theirs");
   for (size_t i = 0; i < CPLI_COUNT(forms); i++) {
-    if (ends_with(def.output, forms[i].ending)) return forms[i].write(ctx, &def);
+    if (cpli_ends_with(def.output, forms[i].ending)) return forms[i].write(ctx, &def);
   }
   return cpli_fail_file(ctx, CPL_ERR_INPUT, def.output,
                         "the name ends neither in .ssp nor in .yaml: what is to be written?");

@@ -20,17 +20,12 @@ enum { LARGEST_TEXT = 1 << 26, LARGEST_PLAN = 1 << 30 };
 static const char plan_name[] = "resources/" CPLI_PLAN_FILE;
 static const char system_name[] = "resources/system.yaml";
 
-static bool is_fmu(const char* path) {
-  size_t n = strlen(path);
-  return n > 4 && strcmp(path + n - 4, ".fmu") == 0;
-}
-
 cpl_status cpl_fmu_system_text(cpl_context* ctx, const char* fmu, char** out) {
   cpli_zip* zip = NULL;
   char* text = NULL;
   size_t size = 0;
   *out = NULL;
-  if (!is_fmu(fmu)) return CPL_OK;
+  if (!cpli_ends_with(fmu, ".fmu")) return CPL_OK;
   cpl_status st = cpli_zip_open(ctx, fmu, NULL, &zip);
   if (st >= 0 && cpli_zip_has(zip, plan_name) && cpli_zip_has(zip, system_name))
     st = cpli_zip_read(zip, system_name, LARGEST_TEXT, &text, &size);
@@ -78,7 +73,7 @@ static void name_file(void* user, const cpl_finding* given) {
   cpl_finding f = *given;
   char file[PATH_MAX + 32];
   snprintf(file, sizeof file, "%s%s", one->path,
-           is_fmu(one->path) && f.line > 0 ? "/modelDescription.xml" : "");
+           cpli_ends_with(one->path, ".fmu") && f.line > 0 ? "/modelDescription.xml" : "");
   if (f.file == NULL) f.file = file;
   pass_on((void*)one->in, &f);
 }
@@ -103,7 +98,7 @@ static cpl_status check_fmus(cpl_context* ctx, const inside* in) {
   for (int i = 0; i < n; i++) {
     char name[512];
     snprintf(name, sizeof name, "fmus/%s", entries[i]->d_name);
-    if (st >= 0 && is_fmu(name)) st = check_one(ctx, in, name);
+    if (st >= 0 && cpli_ends_with(name, ".fmu")) st = check_one(ctx, in, name);
     free(entries[i]);
   }
   free(entries);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "couplet/component.h"
+#include "couplet/experiment.h"
 #include "export/convert.h"
 #include "export/plain.h"
 #include "format/file.h"
@@ -111,21 +112,14 @@ static cpl_status write(conversion* p, const char* output) {
   return st;
 }
 
-static cpl_status open_input(cpl_context* ctx, const cpl_convert_def* def, cpl_source** out) {
-  cpl_ssp_def package = cpl_default_ssp_def();
-  cpl_system_def* system = NULL;
-  if (!cpli_is_ssp(def->input)) return cpl_system_open(ctx, def->input, out);
-  package.path = def->input;
-  package.variant = def->variant;
-  package.parameters = def->parameters;
-  package.n_parameters = def->n_parameters;
-  cpl_status st = cpl_system_def_read_ssp(ctx, &package, &system);
-  return st < 0 ? st : cpl_system_build_owned(ctx, system, out);
-}
-
 cpl_status cpli_system_file_build(cpl_context* ctx, const cpl_convert_def* def) {
   cpl_source* system = NULL;
-  cpl_status st = open_input(ctx, def, &system);
+  cpl_open_def open = cpl_default_open_def();
+  open.path = def->input;
+  open.variant = def->variant;
+  open.parameters = def->parameters;
+  open.n_parameters = def->n_parameters;
+  cpl_status st = cpl_open_any(ctx, &open, &system);
   if (st < 0) return st;
   conversion* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p != NULL) {

@@ -13,6 +13,7 @@
 
 #include "base/data.h"
 #include "couplet/component.h"
+#include "couplet/experiment.h"
 #include "export/archive.h"
 #include "export/convert.h"
 #include "export/plain.h"
@@ -28,7 +29,6 @@
 #include "model/compiled.h"
 #include "model/image.h"
 #include "model/isolated.h"
-#include "ssp/ssp.h"
 #include "system/image.h"
 
 typedef cpli_packed_file placed;
@@ -384,15 +384,12 @@ static cpl_status write_texts(pack* p) {
 //------------------------------------ the FMU ------------------------------------
 
 static cpl_status open_system(pack* p) {
-  cpl_system_def* def = NULL;
-  cpl_ssp_def package = cpl_default_ssp_def();
-  package.path = p->def->model;
-  package.variant = p->def->variant;
-  package.parameters = p->def->parameters;
-  package.n_parameters = p->def->n_parameters;
-  cpl_status st = cpli_is_ssp(p->def->model) ? cpl_system_def_read_ssp(p->ctx, &package, &def)
-                                             : cpl_system_def_read(p->ctx, p->def->model, &def);
-  if (st >= 0) st = cpl_system_build_owned(p->ctx, def, &p->system);
+  cpl_open_def open = cpl_default_open_def();
+  open.path = p->def->model;
+  open.variant = p->def->variant;
+  open.parameters = p->def->parameters;
+  open.n_parameters = p->def->n_parameters;
+  cpl_status st = cpl_open_any(p->ctx, &open, &p->system);
   return st < 0 || !p->def->sources ? st : cpli_system_sources_check((const cpli_built*)p->system);
 }
 

@@ -30,11 +30,6 @@ static bool begins(const char* text, const char* with) {
   return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool ends(const char* text, const char* with) {
-  size_t n = strlen(text), m = strlen(with);
-  return n >= m && strcmp(text + n - m, with) == 0;
-}
-
 // The length of "resources/fmus/left.fmu/" at the begin of a name; 0: it is no file of an FMU.
 static size_t fmu_prefix(const char* name) {
   if (!begins(name, fmus)) return 0;
@@ -69,9 +64,10 @@ static cpl_status write_fmu(unpacking* u, const char* prefix, size_t first) {
     const char* name = cpli_zip_name(u->zip, i);
     char* bytes = NULL;
     size_t size = 0;
-    if (!begins(name, prefix) || ends(name, "/")) continue;
+    if (!begins(name, prefix) || cpli_ends_with(name, "/")) continue;
     st = cpli_zip_read(u->zip, name, CPLI_LARGEST_FILE, &bytes, &size);
-    if (st >= 0) entries[n++] = (cpli_zip_entry){name + len, bytes, size, ends(name, ".so")};
+    if (st >= 0)
+      entries[n++] = (cpli_zip_entry){name + len, bytes, size, cpli_ends_with(name, ".so")};
   }
   if (st >= 0 && snprintf(path, sizeof path, "%s/%.*s", u->folder, (int)(len - sizeof resources),
                           prefix + sizeof resources - 1) >= (int)sizeof path)
@@ -98,8 +94,8 @@ static cpl_status write_entry(unpacking* u, size_t i) {
     return is_first_of(u, prefix, i) ? write_fmu(u, prefix, i) : CPL_OK;
   }
   bool made = strcmp(name, "resources/" CPLI_PLAN_FILE) == 0 ||
-              (begins(name, "resources/models/") && ends(name, ".so"));
-  if (!begins(name, resources) || ends(name, "/") || made) return CPL_OK;
+              (begins(name, "resources/models/") && cpli_ends_with(name, ".so"));
+  if (!begins(name, resources) || cpli_ends_with(name, "/") || made) return CPL_OK;
   return write_plain(u, name);
 }
 

@@ -11,6 +11,7 @@
 #include "base/data.h"
 #include "base/process.h"
 #include "fmi/library.h"
+#include "format/file.h"
 #include "format/folder.h"
 #include "format/source_loc.h"
 
@@ -55,13 +56,9 @@ static void add_include(command* cmd, const cpl_fmu* fmu, const char* folder) {
   cpli_free(cmd->arena.ctx, text);
 }
 
-static bool ends_with(const char* text, const char* end) {
-  size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static bool is_cpp(const char* name) {
-  return ends_with(name, ".cpp") || ends_with(name, ".cc") || ends_with(name, ".cxx");
+  return cpli_ends_with(name, ".cpp") || cpli_ends_with(name, ".cc") ||
+         cpli_ends_with(name, ".cxx");
 }
 
 static int by_name(const void* a, const void* b) {
@@ -79,7 +76,7 @@ static void add_unlisted(command* cmd, const char* folder) {
       add_path(cmd, "", folder, entry->d_name);
       break;
     }
-    if (ends_with(entry->d_name, ".c") || is_cpp(entry->d_name)) {
+    if (cpli_ends_with(entry->d_name, ".c") || is_cpp(entry->d_name)) {
       add_path(cmd, "", folder, entry->d_name);
     }
   }
@@ -96,7 +93,7 @@ static void add_sources(command* cmd, const cpl_fmu* fmu, const cpli_fmu_kind* k
   size_t first = cmd->n;
   for (int32_t i = 0; i < kind->n_source_files; i++) {
     const char* name = kind->source_files[i];
-    if (ends_with(name, ".c") || is_cpp(name)) add_path(cmd, "", folder, name);
+    if (cpli_ends_with(name, ".c") || is_cpp(name)) add_path(cmd, "", folder, name);
   }
   if (cmd->n == first) add_unlisted(cmd, folder);
   cpli_free(cmd->arena.ctx, folder);
@@ -135,7 +132,7 @@ static cpl_status check_sources(const cpl_fmu* fmu, const cpli_fmu_kind* kind) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < kind->n_source_files && st >= 0; i++) {
     const char* name = kind->source_files[i];
-    if (!ends_with(name, ".c") && !is_cpp(name)) continue;
+    if (!cpli_ends_with(name, ".c") && !is_cpp(name)) continue;
     char* path = cpli_printf(ctx, "%s/sources/%s", fmu->folder, name);
     if (path == NULL) st = cpli_nomem(ctx);
     else if (access(path, F_OK) != 0)

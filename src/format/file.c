@@ -49,6 +49,11 @@ static cpl_status read_all(cpl_context* ctx, const char* path, int fd, size_t li
   }
 }
 
+bool cpli_ends_with(const char* name, const char* ending) {
+  size_t n = strlen(name), m = strlen(ending);
+  return n > m && strcmp(name + n - m, ending) == 0;
+}
+
 cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char** out,
                           size_t* len) {
   *out = NULL;

@@ -13,6 +13,9 @@
 cpl_status cpli_file_read(cpl_context* ctx, const char* path, size_t limit, char** out,
                           size_t* len);
 
+/// Whether a name has this ending, and more than it.
+bool cpli_ends_with(const char* name, const char* ending);
+
 /// Write all bytes or fail; goes on after signals and short writes. Returns the number of bytes
 /// written; less than `len`: errno says why.
 size_t cpli_file_write(int fd, const void* bytes, size_t len);

@@ -146,8 +146,9 @@ static void mistakes_of_strangers(void** state) {
   CHECK_FAILS_WITH(2, "s.yaml:3:22: cvod is not known (cvode, ", "build", "s.yaml");
   CHECK_FAILS(2,
               "s.txt: an FMU is made of a model in C or of a system: of a name that ends in .c, "
-              ".yaml, .xml, .ssp or .ssd",
+              ".yaml, .ssp or .ssd",
               "build", "s.txt");
+  CHECK_FAILS(2, "s.xml: a composite model cannot become an FMU", "build", "s.xml");
   write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = at strat}\n");
   CHECK_FAILS(2, "s.yaml:3:18: constraint: on its right stands an expression, or `at start`", "run",
               "s.yaml");
