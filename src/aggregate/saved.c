@@ -174,11 +174,8 @@ void cpli_aggregate_forget(cpl_component* c, cpl_snapshot* snapshot) {
 static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_aggregate* a = (cpli_aggregate*)c;
   if (cpli_serial_reads(s)) snapshot->data = make(a);
+  if (!cpli_serial_made(s, snapshot)) return;
   saved* k = snapshot->data;
-  if (k == NULL) {
-    cpli_serial_nomem(s);
-    return;
-  }
   size_t memory = 0;
   each_memory(a, add_size, &memory);
   const size_t sizes[] = {(size_t)a->n_parts, k->n_values, (size_t)k->n_constraints,

@@ -223,11 +223,8 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_master* m = (cpli_master*)c;
   bool reads = cpli_serial_reads(s);
   if (reads) snapshot->data = make_saved(m);
+  if (!cpli_serial_made(s, snapshot)) return;
   saved* k = snapshot->data;
-  if (k == NULL) {
-    cpli_serial_nomem(s);
-    return;
-  }
   if (reads) {  // for what does not change
     memcpy(k->links, m->links, (size_t)m->n_links * sizeof *k->links);
     memcpy(k->outs, m->outs, (size_t)m->n_outs * sizeof *k->outs);

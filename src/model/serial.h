@@ -79,3 +79,8 @@ void cpli_serial_part(cpli_serial* s, cpl_component* part, cpl_snapshot* snapsho
 void cpli_serial_refuse(cpli_serial* s, const char* why);
 /// Fails: out of memory.
 void cpli_serial_nomem(cpli_serial* s);
+/// Whether a snapshot could be made; otherwise the conversion has failed.
+static inline bool cpli_serial_made(cpli_serial* s, const cpl_snapshot* snapshot) {
+  if (snapshot->data == NULL) cpli_serial_nomem(s);
+  return snapshot->data != NULL;
+}

@@ -351,11 +351,8 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_modes* m = (cpli_modes*)c;
   bool reads = cpli_serial_reads(s);
   if (reads) snapshot->data = make_saved(m);
+  if (!cpli_serial_made(s, snapshot)) return;
   saved* k = snapshot->data;
-  if (k == NULL) {
-    cpli_serial_nomem(s);
-    return;
-  }
   if (reads) copy_shared(k, m, true);  // for what does not change
   bool foreign = k->foreign;
   cpli_serial_same(s, (size_t)m->n_modes);

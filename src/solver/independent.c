@@ -488,11 +488,8 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   if (cpli_serial_reads(s))
     snapshot->data =
         cpli_alloc(c->ctx, 1, sizeof(saved) + (size_t)b->n * sizeof(struct saved_member));
+  if (!cpli_serial_made(s, snapshot)) return;
   saved* k = snapshot->data;
-  if (k == NULL) {
-    cpli_serial_nomem(s);
-    return;
-  }
   k->owner = b;
   cpli_serial_same(s, (size_t)b->n);
   cpli_serial_real(s, &k->t);

@@ -206,11 +206,8 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_tlm* m = (cpli_tlm*)c;
   bool reads = cpli_serial_reads(s);
   if (reads) snapshot->data = make_saved(m);
+  if (!cpli_serial_made(s, snapshot)) return;
   saved* k = snapshot->data;
-  if (k == NULL) {
-    cpli_serial_nomem(s);
-    return;
-  }
   if (reads) {  // for what does not change
     memcpy(k->parts, m->parts, (size_t)m->n_parts * sizeof *k->parts);
     memcpy(k->ends, m->ends, (size_t)m->n_ends * sizeof *k->ends);
