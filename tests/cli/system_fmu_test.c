@@ -181,6 +181,35 @@ static void inputs_and_parameters(void** state) {
   CHECK_CONTAINS(printed, "connections:\n    d.u: gain*drive + ramp");
 }
 
+// Where all models are FMUs, no compiler is needed; and the binary needs libc and libm only.
+static void neither_compiler_nor_libraries(void** state) {
+  (void)state;
+  use_folders();
+  write_text("decay.c", decay);
+  write_text("s.yaml", "couplet: 1\nmodels: {d: {fmu: decay.fmu}}\nexperiment: {stop: 2}\n");
+  CHECK_CODE(0, "build", "decay.c", "-q", "-o", "decay.fmu");
+  setenv("CC", "/there/is/none", 1);
+  CHECK_CODE(2, "build", "decay.c", "-q", "-o", "other.fmu");
+  CHECK_CODE(0, "build", "s.yaml", "-q", "-o", "s.fmu");
+  CHECK_CODE(0, "run", "s.fmu", "-q", "-o", "s.csv", "--record", "d.x");
+  unsetenv("CC");
+  CHECK_NEAR(last_value("s.csv", 1), exp(-1), 1e-5);
+  cpl_context* ctx = test_context();
+  cpli_zip* zip = NULL;
+  char* binary = NULL;
+  size_t size = 0;
+  CHECK_OK(ctx, cpli_zip_open(ctx, "s.fmu", NULL, &zip));
+  CHECK_OK(ctx, cpli_zip_read(zip, "binaries/linux64/system.so", 1 << 30, &binary, &size));
+  write_bytes("binary.so", binary, size);
+  cpli_free(ctx, binary);
+  cpli_zip_close(zip);
+  cpl_context_destroy(ctx);
+  CHECK_INT(system("readelf -d binary.so | grep -q 'NEEDED.*libc.so'"), 0);
+  CHECK_INT(system("test -z \"$(readelf -d binary.so | grep NEEDED | "
+                   "grep -vE 'lib[cm][.]so|ld-linux')\""),
+            0);
+}
+
 // Inputs and outputs with a common beginning are a terminal of FMI 3.0.
 static void signals_are_grouped(void** state) {
   (void)state;
@@ -260,9 +289,13 @@ static void damaged_plans_are_found(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(exchange_is_the_same),    cmocka_unit_test(steps_are_the_same),
-      cmocka_unit_test(fmus_of_fmus_of_fmus),    cmocka_unit_test(inputs_and_parameters),
-      cmocka_unit_test(systems_come_back),       cmocka_unit_test(signals_are_grouped),
+      cmocka_unit_test(exchange_is_the_same),
+      cmocka_unit_test(steps_are_the_same),
+      cmocka_unit_test(fmus_of_fmus_of_fmus),
+      cmocka_unit_test(inputs_and_parameters),
+      cmocka_unit_test(systems_come_back),
+      cmocka_unit_test(signals_are_grouped),
+      cmocka_unit_test(neither_compiler_nor_libraries),
       cmocka_unit_test(damaged_plans_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -272,22 +272,26 @@ static void end(fmi3Instance c) {
     CHECK_INT(fmi3Set##type(c, &ref, 1, &in, 1), fmi3OK);  \
     CHECK_INT(fmi3Get##type(c, &ref, 1, &out, 1), fmi3OK); \
     CHECK(in == out);                                      \
-  } while (0)
+  } while (0);
+
+// Types, variables and values.
+#define NUMBERS(X)           \
+  X(Float64, P, 2.5)         \
+  X(Float64, U, 3)           \
+  X(Float32, F32, 0.1f)      \
+  X(Int8, I8, -128)          \
+  X(UInt8, U8, 255)          \
+  X(Int16, I16, -32768)      \
+  X(UInt16, U16, 65535)      \
+  X(Int32, I32, INT32_MIN)   \
+  X(UInt32, U32, UINT32_MAX) \
+  X(Int64, I64, INT64_MIN)   \
+  X(UInt64, U64, UINT64_MAX) \
+  X(Boolean, ON, true)       \
+  X(Int64, GEAR, 5)
 
 static void set_everything(fmi3Instance c) {
-  ROUND_TRIP(Float64, P, 2.5);
-  ROUND_TRIP(Float64, U, 3);
-  ROUND_TRIP(Float32, F32, 0.1f);
-  ROUND_TRIP(Int8, I8, -128);
-  ROUND_TRIP(UInt8, U8, 255);
-  ROUND_TRIP(Int16, I16, -32768);
-  ROUND_TRIP(UInt16, U16, 65535);
-  ROUND_TRIP(Int32, I32, INT32_MIN);
-  ROUND_TRIP(UInt32, U32, UINT32_MAX);
-  ROUND_TRIP(Int64, I64, INT64_MIN);
-  ROUND_TRIP(UInt64, U64, UINT64_MAX);
-  ROUND_TRIP(Boolean, ON, true);
-  ROUND_TRIP(Int64, GEAR, 5);
+  NUMBERS(ROUND_TRIP)
   fmi3ValueReference text = TEXT, blob = BLOB;
   fmi3String word = "first";
   CHECK_INT(fmi3SetString(c, &text, 1, &word, 1), fmi3OK);
@@ -304,22 +308,10 @@ static void set_everything(fmi3Instance c) {
     fmi3##type out = 0;                                    \
     CHECK_INT(fmi3Get##type(c, &ref, 1, &out, 1), fmi3OK); \
     CHECK(out == (value));                                 \
-  } while (0)
+  } while (0);
 
 static void check_everything(fmi3Instance c) {
-  IS(Float64, P, 2.5);
-  IS(Float64, U, 3);
-  IS(Float32, F32, 0.1f);
-  IS(Int8, I8, -128);
-  IS(UInt8, U8, 255);
-  IS(Int16, I16, -32768);
-  IS(UInt16, U16, 65535);
-  IS(Int32, I32, INT32_MIN);
-  IS(UInt32, U32, UINT32_MAX);
-  IS(Int64, I64, INT64_MIN);
-  IS(UInt64, U64, UINT64_MAX);
-  IS(Boolean, ON, true);
-  IS(Int64, GEAR, 5);
+  NUMBERS(IS)
   fmi3ValueReference text = TEXT, blob = BLOB;
   fmi3String word = NULL;
   CHECK_INT(fmi3GetString(c, &text, 1, &word, 1), fmi3OK);
