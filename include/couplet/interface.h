@@ -537,9 +537,10 @@ typedef enum cpl_step_end {
 
 typedef struct cpl_step_result {
   cpl_step_end end;
-  double time;         ///< reached; outputs belong to it
-  bool event_handled;  ///< an event update took place at `time`; outputs are those after it
-  int32_t stop;        ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the request
+  double time;  ///< reached; outputs belong to it
+  /// An event update took place where the step began; one of size zero ends with its outputs.
+  bool event_handled;
+  int32_t stop;  ///< CPL_STEP_TERMINATE: cpl_event_info.stop of the request
   /// After a step of size zero that ended with CPL_STEP_EVENT: the event iteration has not
   /// converged, and another update at the same time is needed. Outputs are those of this update,
   /// and inputs may be set before the next one; a step to a later time makes all remaining updates.
@@ -583,8 +584,8 @@ typedef struct cpl_stepper_ops {
   /// known now. Offered with can.output_derivatives > 0.
   cpl_status (*get_output_derivatives)(cpl_stepper* s, const uint32_t* refs, size_t n,
                                        double* values);
-  /// The time of the next time event; INFINITY: none is known. *sure: no event of another kind can
-  /// come before it.
+  /// The time of the next time event, the present one if it is due; INFINITY: none is known. *sure:
+  /// no event of another kind can come before it.
   cpl_status (*next_event)(cpl_stepper* s, double* time, bool* sure);
   /// The event indicators at the time reached, n_indicators of the description.
   cpl_status (*get_indicators)(cpl_stepper* s, double* z);

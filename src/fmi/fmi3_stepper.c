@@ -97,6 +97,17 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return st < 0 ? st : CPL_OK;
 }
 
+// Time events and ticks of clocks. In scheduled execution there is nothing else.
+static cpl_status next_event(cpl_stepper* s, double* time, bool* sure) {
+  const cpli_fmi3* in = instance_of(s);
+  double next = fmin(in->events.next, cpli_fmi3_clocks_time(in));
+  *time = in->events.pending || in->base.phase == CPLI_EVENT ? in->base.time
+          : next >= in->base.time                            ? next
+                                                             : (double)INFINITY;
+  *sure = in->base.scheduled;
+  return CPL_OK;
+}
+
 static cpl_status wants_update(cpl_stepper* s, bool* wanted, double* margin) {
   cpli_fmi3* in = instance_of(s);
   *margin = NAN;
@@ -155,6 +166,7 @@ cpl_status cpli_fmi3_make_scheduled(cpl_source* src, const char* name, cpl_stepp
   cpl_capabilities* can = &in->base.head.component.can;
   can->zero_step = can->stops_early = can->variable_step = can->predicts = can->samples = true;
   in->base.stepper_ops.max_step = max_step;
+  in->base.stepper_ops.next_event = next_event;
   *out = &in->base.head.stepper;
   return CPL_OK;
 }
@@ -170,6 +182,7 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
   if (can->input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   else cpli_fmi3_offer_inputs(in);
   can->zero_step = can->stops_early = in->event_mode;
+  if (in->event_mode) in->base.stepper_ops.next_event = next_event;
   if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
     can->get_after_set = true;
     in->base.stepper_ops.wants_update = wants_update;

@@ -244,6 +244,22 @@ static cpl_status max_step(cpl_stepper* s, double* h) {
   return CPL_OK;
 }
 
+// Of the parts that know theirs. Others, and conditions on inputs, may cause an event before it.
+static cpl_status next_event(cpl_stepper* s, double* time, bool* sure) {
+  cpli_master* m = (cpli_master*)s;
+  *time = m->pending ? m->t : (double)INFINITY;
+  *sure = m->pending;
+  for (int32_t i = 0; i < m->n_parts && !m->pending; i++) {
+    cpl_stepper* p = m->parts[i].s;
+    double one = INFINITY;
+    bool certain;
+    cpl_status st = p->ops->next_event != NULL ? p->ops->next_event(p, &one, &certain) : CPL_OK;
+    if (st < 0) return st;
+    *time = fmin(*time, one);
+  }
+  return CPL_OK;
+}
+
 static double next_break(cpl_stepper* s, double tolerance) {
   return cpli_master_kink((cpli_master*)s, tolerance);
 }
@@ -309,7 +325,8 @@ void cpli_master_equip(cpli_master* m) {
   m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,
                                      .set_curve = set_curve,
-                                     .next_break = next_break};
+                                     .next_break = next_break,
+                                     .next_event = next_event};
   if (m->base.base.can.predicts) m->stepper_ops.max_step = max_step;
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
   m->watches = watches_inputs(m);

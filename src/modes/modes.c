@@ -101,6 +101,16 @@ static double next_break(cpl_stepper* s, double tolerance) {
                                         : (double)INFINITY;
 }
 
+// A transition that waits is an event now; those to come are events of the active mode.
+static cpl_status next_event(cpl_stepper* s, double* time, bool* sure) {
+  cpli_modes* m = (cpli_modes*)s;
+  cpl_stepper* inner = active_of(m);
+  *time = m->pending != NULL ? m->t : (double)INFINITY;
+  *sure = m->pending != NULL;
+  if (m->pending != NULL || inner->ops->next_event == NULL) return CPL_OK;
+  return inner->ops->next_event(inner, time, sure);
+}
+
 static cpl_status refuse(const cpli_modes* m, uint32_t ref) {
   return cpl_fail_in(m->base.base.ctx, CPL_ERR_INPUT, m->base.base.name, NULL, NAN,
                      "there is no variable %u, or it cannot be used so", (unsigned)ref);
@@ -397,6 +407,7 @@ static void make_stepper(cpli_modes* m) {
                                      .set_curve = curves ? set_curve : NULL,
                                      .wants_update = wants_update,
                                      .next_break = next_break,
+                                     .next_event = next_event,
                                      .value_time = own_points ? value_time : NULL,
                                      .max_step = predicts ? max_step : NULL};
   m->base.ops = &m->stepper_ops;

@@ -345,6 +345,25 @@ static double next_break(cpl_stepper* s, double tolerance) {
   return next;
 }
 
+// Members that have worked ahead met no event on the way; a coarse one may have ended at one.
+static cpl_status next_event(cpl_stepper* s, double* time, bool* sure) {
+  independent* b = (independent*)s;
+  cpl_status st = CPL_OK;
+  *time = b->n_waiting > 0 ? b->t : (double)INFINITY;
+  *sure = true;
+  for (int32_t i = 0; i < b->n && st >= 0; i++) {
+    const member* m = &b->members[i];
+    double one = INFINITY;
+    bool certain = false;
+    if (is_hidden(m) && m->end.end == CPL_STEP_EVENT) one = m->until;
+    else if (m->s->ops->next_event != NULL) st = m->s->ops->next_event(m->s, &one, &certain);
+    *time = fmin(*time, one);
+    *sure = *sure && certain;
+  }
+  *sure = *sure || b->n_waiting > 0;
+  return st;
+}
+
 //------------------------------------ life cycle ------------------------------------
 
 #define FOR_EACH_MEMBER(b, st, call)                     \
@@ -569,7 +588,8 @@ static void find_capabilities(independent* b) {
                                      .step = step,
                                      .set_curve = curves ? set_curve : NULL,
                                      .value_time = b->n_coarse > 0 ? value_time : NULL,
-                                     .next_break = kinks ? next_break : NULL};
+                                     .next_break = kinks ? next_break : NULL,
+                                     .next_event = next_event};
 }
 
 static cpl_status make_router(independent* b, const cpli_independent_def* def) {

@@ -46,13 +46,19 @@ static void log_to_heard(fmi2ComponentEnvironment environment, fmi2String name, 
   va_end(args);
 }
 
-static inline void driver_build(driver* d, const char* model, const char* name) {
+// Of a model or a system in a file.
+static inline void driver_build_file(driver* d, const char* file, const char* name) {
   *d = (driver){.ctx = test_context()};
   snprintf(d->path, sizeof d->path, "%s-%d.fmu", name, (int)getpid());
   cpl_build_def def = cpl_default_build_def();
-  def.model = test_path(model);
+  def.model = file;
   def.output = d->path;
   CHECK_OK(d->ctx, cpl_fmu_build(d->ctx, &def, NULL, 0));
+}
+
+// Of one of the project.
+static inline void driver_build(driver* d, const char* model, const char* name) {
+  driver_build_file(d, test_path(model), name);
 }
 
 static inline void driver_load(driver* d, const char* library) {
@@ -63,13 +69,12 @@ static inline void driver_load(driver* d, const char* library) {
 #undef X
 }
 
-// Builds the model, extracts everything, loads the binary.
-static inline void driver_open(driver* d, const char* model, const char* name) {
+// Extracts everything, loads the binary.
+static inline void driver_extract(driver* d) {
   cpli_zip* zip = NULL;
   const char* prefixes[] = {""};
-  char library[4096];
+  char library[4096], name[64];
   size_t size = 0;
-  driver_build(d, model, name);
   CHECK_OK(d->ctx, cpli_zip_open(d->ctx, d->path, NULL, &zip));
   CHECK_OK(d->ctx, cpli_temp_folder_make(d->ctx, &d->folder));
   CHECK_OK(d->ctx, cpli_zip_extract(zip, prefixes, 1, d->folder));
@@ -77,8 +82,15 @@ static inline void driver_open(driver* d, const char* model, const char* name) {
   cpli_zip_close(zip);
   const char* guid = strstr(d->xml, " guid=\"");
   CHECK(guid != NULL && sscanf(guid + 7, "%63[^\"]", d->guid) == 1);
+  const char* id = strstr(d->xml, "modelIdentifier=\"");
+  CHECK(id != NULL && sscanf(id, "modelIdentifier=\"%63[^\"]", name) == 1);
   snprintf(library, sizeof library, "%s/binaries/linux64/%s.so", d->folder, name);
   driver_load(d, library);
+}
+
+static inline void driver_open(driver* d, const char* model, const char* name) {
+  driver_build(d, model, name);
+  driver_extract(d);
 }
 
 static inline void driver_close(driver* d) {
@@ -93,9 +105,11 @@ static inline void driver_close(driver* d) {
 
 // The logger writes into *h; NULL: there is no logger at all.
 static inline fmi2Component driver_instance(driver* d, fmi2Type type, heard* h) {
+  char uri[4200];
+  snprintf(uri, sizeof uri, "file://%s/resources", d->folder);
   fmi2CallbackFunctions callbacks = {h != NULL ? log_to_heard : NULL, calloc, free, NULL, h};
   fmi2Component c =
-      d->fmi2Instantiate("instance", type, d->guid, "file:///", &callbacks, fmi2False, fmi2True);
+      d->fmi2Instantiate("instance", type, d->guid, uri, &callbacks, fmi2False, fmi2True);
   assert_non_null(c);
   return c;
 }

@@ -131,16 +131,16 @@ static inline void driver3_load(driver3* d, const char* library) {
 #undef X
 }
 
-// Builds the model, extracts everything, loads the binary.
-static inline void driver3_open(driver3* d, const char* model, const char* name) {
+// Builds the model or system in a file, extracts everything, loads the binary.
+static inline void driver3_open_file(driver3* d, const char* file, const char* name) {
   cpli_zip* zip = NULL;
   const char* prefixes[] = {""};
-  char library[4096];
+  char library[4096], identifier[64];
   size_t size = 0;
   *d = (driver3){.ctx = test_context()};
   snprintf(d->path, sizeof d->path, "%s-%d-3.fmu", name, (int)getpid());
   cpl_build_def def = cpl_default_build_def();
-  def.model = test_path(model);
+  def.model = file;
   def.output = d->path;
   def.fmi_version = 3;
   CHECK_OK(d->ctx, cpl_fmu_build(d->ctx, &def, NULL, 0));
@@ -151,8 +151,15 @@ static inline void driver3_open(driver3* d, const char* model, const char* name)
   cpli_zip_close(zip);
   const char* token = strstr(d->xml, " instantiationToken=\"");
   CHECK(token != NULL && sscanf(token, " instantiationToken=\"%63[^\"]", d->token) == 1);
-  snprintf(library, sizeof library, "%s/binaries/x86_64-linux/%s.so", d->folder, name);
+  const char* id = strstr(d->xml, "modelIdentifier=\"");
+  CHECK(id != NULL && sscanf(id, "modelIdentifier=\"%63[^\"]", identifier) == 1);
+  snprintf(library, sizeof library, "%s/binaries/x86_64-linux/%s.so", d->folder, identifier);
   driver3_load(d, library);
+}
+
+// Of one of the project.
+static inline void driver3_open(driver3* d, const char* model, const char* name) {
+  driver3_open_file(d, test_path(model), name);
 }
 
 static inline void driver3_close(driver3* d) {
@@ -175,9 +182,11 @@ typedef struct cs_options {
 // The logger writes into *h, unless it is NULL. Options NULL: for model exchange.
 static inline fmi3Instance driver3_instance(driver3* d, const cs_options* cs, heard3* h) {
   fmi3LogMessageCallback log = h != NULL ? log_to_heard3 : NULL;
+  char path[4200];
+  snprintf(path, sizeof path, "%s/resources", d->folder);
   fmi3Instance c =
-      cs == NULL ? d->InstantiateModelExchange("i", d->token, NULL, false, true, h, log)
-                 : d->InstantiateCoSimulation("i", d->token, NULL, false, true, cs->event_mode,
+      cs == NULL ? d->InstantiateModelExchange("i", d->token, path, false, true, h, log)
+                 : d->InstantiateCoSimulation("i", d->token, path, false, true, cs->event_mode,
                                               cs->early_return, NULL, 0, h, log, cs->look);
   assert_non_null(c);
   return c;

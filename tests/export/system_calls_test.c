@@ -38,32 +38,14 @@ static const double h = 0.0625;
 
 static double exact(double x0, double k, double u, double t) { return u + (x0 - u) * exp(-k * t); }
 
-// "driver.h" opens FMUs of models; this one is built of a system file.
 static void open_system(driver* d, const char* name, const char* as) {
   char yaml[2048];
   use_folders();
   write_text("lag.c", lag);
   snprintf(yaml, sizeof yaml, text, name, as, as);
   write_text("system.yaml", yaml);
-  CHECK_CODE(0, "build", "system.yaml", "-q", "-o", "system.fmu");
-  cpli_zip* zip = NULL;
-  const char* prefixes[] = {""};
-  char library[4096];
-  size_t size = 0;
-  *d = (driver){.ctx = test_context()};
-  strcpy(d->path, "system.fmu");
-  CHECK_OK(d->ctx, cpli_zip_open(d->ctx, d->path, NULL, &zip));
-  CHECK_OK(d->ctx, cpli_temp_folder_make(d->ctx, &d->folder));
-  CHECK_OK(d->ctx, cpli_zip_extract(zip, prefixes, 1, d->folder));
-  CHECK_OK(d->ctx, cpli_zip_read(zip, "modelDescription.xml", 1 << 24, &d->xml, &size));
-  cpli_zip_close(zip);
-  const char* guid = strstr(d->xml, " guid=\"");
-  CHECK(guid != NULL && sscanf(guid + 7, "%63[^\"]", d->guid) == 1);
-  const char* id = strstr(d->xml, "modelIdentifier=\"");
-  char identifier[64];
-  CHECK(id != NULL && sscanf(id + 17, "%63[^\"]", identifier) == 1);
-  snprintf(library, sizeof library, "%s/binaries/linux64/%s.so", d->folder, identifier);
-  driver_load(d, library);
+  driver_build_file(d, "system.yaml", "system");
+  driver_extract(d);
 }
 
 static fmi2Component instance(driver* d, fmi2Type type, const char* name) {

@@ -100,7 +100,10 @@ static cpl_status advance(fmu* f, double t_end, cpl_step_result* result) {
     if (st < 0 || result->end != CPL_STEP_EVENT) return st;
     double t = result->time;
     fmu_log(f, FMU_OK, FMU_LOG_EVENTS, "event at t=%.17g", t);
-    if (f->leave_events || (f->event_mode && (f->early_return || t >= t_end))) return CPL_OK;
+    if (f->leave_events || (f->event_mode && (f->early_return || t >= t_end))) {
+      result->event_handled = false;  // what was handled is an event where the step began
+      return CPL_OK;
+    }
     bool stop = importer_returns(f, t, &t_end) || f->stop_at_events;
     if (!stop && t < t_end) continue;  // the next step handles it
     if (!s->base.can.zero_step) return CPL_OK;
