@@ -24,6 +24,7 @@
 #include "couplet/check.h"
 #include "couplet/component.h"
 #include "couplet/csource.h"
+#include "couplet/design.h"
 #include "couplet/experiment.h"
 #include "couplet/export.h"
 #include "couplet/fmi.h"
