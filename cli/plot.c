@@ -19,7 +19,7 @@ typedef struct plot_args {
   double width, height, from, until;
 } plot_args;
 
-enum { MARGIN = 11, PANELS = 6, CURVES = 8 };
+enum { MIN_MARGIN = 11, PANELS = 6, CURVES = 8 };
 
 // Columns of one unit, in one picture.
 typedef struct panel {
@@ -32,6 +32,7 @@ typedef struct plot {
   canvas_marks marks;
   bool coloured;
   int width, height;   // characters of the whole
+  int margin;          // characters left of the axis, the same in all pictures
   double from, until;  // time
   panel panels[PANELS];
   int n_panels;
@@ -146,43 +147,101 @@ static void draw_curve(const plot* p, canvas* c, const double* x, const double* 
 
 //------------------------------------ around it ------------------------------------
 
-// Ticks are multiples of 1, 2 or 5 times a power of ten, about as many as requested and at least
-// two.
-static double tick_step(range r, double wanted) {
-  static const double steps[] = {1, 2, 5, 10};
+// Ticks are all multiples of a step in a range.
+typedef struct ticks {
+  double step, first;  // the first tick is first * step
+  int n, digits;       // digits: as many as distinguish them
+} ticks;
+
+enum { LABEL = 32 };
+
+static ticks ticks_of(range r, double step) {
+  const double first = ceil(r.low / step - 1e-9), last = floor(r.high / step + 1e-9);
+  const double size = fmax(fabs(r.low), fabs(r.high));
+  const int digits = (int)ceil(log10(size / step)) + 1;
+  return (ticks){step, first, (int)fmax(0, last - first + 1),
+                 digits < 6    ? 6
+                 : digits > 16 ? 16
+                               : digits};
+}
+
+// The step is 1, 2 or 5 times a power of ten; there are about as many ticks as requested and at
+// least two.
+static ticks choose_ticks(range r, double wanted) {
+  static const double steps[] = {0.1, 0.2, 0.5, 1, 2, 5, 10};
   const double raw = (r.high - r.low) / wanted, power = pow(10, floor(log10(raw)));
-  int i = 0;
-  while (i < 3 && steps[i] < raw / power) i++;
-  for (; i > 0; i--) {
-    const double step = power * steps[i];
-    if (floor(r.high / step + 1e-9) - ceil(r.low / step - 1e-9) >= 1) break;
+  int i = 3;
+  while (i < 6 && steps[i] < raw / power * (1 - 1e-9)) i++;
+  ticks t = ticks_of(r, power * steps[i]);
+  while (i > 0 && t.n < 2) t = ticks_of(r, power * steps[--i]);
+  return t;
+}
+
+static double tick_value(const ticks* t, int k) { return t->step * (t->first + k); }
+
+// The position of a tick among n characters.
+static int tick_place(const ticks* t, int k, range r, int n) {
+  const int at = (int)lround((tick_value(t, k) - r.low) / (r.high - r.low) * (n - 1));
+  return at < 0 ? 0 : at >= n ? n - 1 : at;
+}
+
+// The tick at a position; -1: there is none.
+static int tick_at(const ticks* t, int at, range r, int n) {
+  for (int k = 0; k < t->n; k++) {
+    if (tick_place(t, k, r, n) == at) return k;
   }
-  return power * steps[i];
+  return -1;
 }
 
-// The multiple of a step at position i of n; false: there is none. A multiple in the middle between
-// two positions belongs to one of them: both calls compute its position in the same way.
-static bool tick_at(range r, double step, int i, int n, double* out) {
-  const double width = (r.high - r.low) / (n > 1 ? n - 1 : 1);
-  const double multiple = step * round((r.low + i * width) / step);
-  if (round((multiple - r.low) / width) != i || multiple > r.high + 1e-9 * step) return false;
-  *out = fabs(multiple) < 1e-9 * step ? 0 : multiple;
-  return true;
+static int tick_label(char out[LABEL], const ticks* t, int k) {
+  return snprintf(out, LABEL, "%.*g", t->digits, tick_value(t, k));
 }
 
-static void number(char out[16], double v) { snprintf(out, 16, "%.6g", v); }
+static ticks ticks_up(const plot* p, range y) { return choose_ticks(y, fmax(1, p->height / 3.0)); }
+
+static int label_width(const ticks* t) {
+  char label[LABEL];
+  int width = 0;
+  for (int k = 0; k < t->n; k++) {
+    const int n = tick_label(label, t, k);
+    if (n > width) width = n;
+  }
+  return width;
+}
+
+// A label begins below its tick, or ends at the right edge where there is no room.
+static int label_place(const ticks* t, int k, range x, int columns, char label[LABEL]) {
+  const int n = tick_label(label, t, k), at = tick_place(t, k, x, columns);
+  return at + n <= columns ? at : columns - n;
+}
+
+// As many ticks as have room for their labels, with a space between them.
+static ticks ticks_across(range x, int columns) {
+  for (double wanted = fmax(1, columns / 13.0);; wanted /= 1.5) {
+    const ticks t = choose_ticks(x, wanted);
+    bool fit = true;
+    int end = 0;
+    for (int k = 0; k < t.n && fit; k++) {
+      char label[LABEL];
+      const int at = label_place(&t, k, x, columns, label);
+      fit = k == 0 ? at >= 0 : at > end;
+      end = at + (int)strlen(label);
+    }
+    if (fit || wanted < 1) return t;
+  }
+}
 
 static void print_legend(const plot* p, const panel* q) {
-  int at = MARGIN + 1;
+  int at = p->margin + 1;
   fprintf(p->out, "%*s", at, "");
   for (int k = 0; k < q->n; k++) {
     const char* name = p->table->names[q->columns[k]];
     const int room = (int)cpli_text_width(name) + 5;
-    if (k > 0 && at + room > p->width) fprintf(p->out, "\n%*s", at = MARGIN + 1, "");
+    if (k > 0 && at + room > p->width) fprintf(p->out, "\n%*s", at = p->margin + 1, "");
     canvas_colour(p->out, k, p->coloured);
     fputs(p->marks == CANVAS_ASCII ? "-- " : "━━ ", p->out);
     canvas_colour(p->out, -1, p->coloured);
-    cpli_print_text(p->out, name, (size_t)(p->width - MARGIN > 10 ? p->width - MARGIN : 10));
+    cpli_print_text(p->out, name, (size_t)(p->width - p->margin > 10 ? p->width - p->margin : 10));
     fputs("  ", p->out);
     at += room;
   }
@@ -195,15 +254,14 @@ static void print_legend(const plot* p, const panel* q) {
 }
 
 static void print_canvas(const plot* p, const canvas* c, range y) {
+  const ticks t = ticks_up(p, y);
   const char* const bars[] = {"│", "┤"};
-  const double step = tick_step(y, fmax(1, c->rows / 3.0));
   for (int row = 0; row < c->rows; row++) {
-    char label[16] = "";
-    double value;
-    const bool tick = tick_at(y, step, c->rows - 1 - row, c->rows, &value);
-    if (tick) number(label, value);
-    const char* bar = p->marks == CANVAS_ASCII ? "|" : bars[tick];
-    fprintf(p->out, "%*s %s", MARGIN - 1, label, bar);
+    char label[LABEL] = "";
+    const int k = tick_at(&t, c->rows - 1 - row, y, c->rows);
+    if (k >= 0) tick_label(label, &t, k);
+    const char* bar = p->marks == CANVAS_ASCII ? "|" : bars[k >= 0];
+    fprintf(p->out, "%*s %s", p->margin - 1, label, bar);
     canvas_print_row(c, p->out, row, p->coloured);
     fputc('\n', p->out);
   }
@@ -211,23 +269,20 @@ static void print_canvas(const plot* p, const canvas* c, range y) {
 
 static void print_axis(const plot* p, const canvas* c, range x, const char* name,
                        const char* unit) {
-  const double step = tick_step(x, fmax(1, c->columns / 13.0));
-  char labels[1024 + 32];
-  int end = 0;
-  fprintf(p->out, "%*s%s", MARGIN, "", p->marks == CANVAS_ASCII ? "+" : "└");
-  for (int i = 0; i < c->columns; i++) {
-    char label[16];
-    double value;
-    const bool tick = tick_at(x, step, i, c->columns, &value);
-    const char* const lines[] = {"─", "┬", "-", "+"};
-    fputs(lines[(p->marks == CANVAS_ASCII ? 2 : 0) + tick], p->out);
-    if (!tick || i < end) continue;
-    number(label, value);
-    if (i + (int)strlen(label) > c->columns) continue;
-    end += snprintf(labels + end, sizeof labels - (size_t)end, "%*s%s", i - end, "", label);
+  const char* const lines[] = {"─", "┬", "-", "+"};
+  const ticks t = ticks_across(x, c->columns);
+  fprintf(p->out, "%*s%s", p->margin, "", p->marks == CANVAS_ASCII ? "+" : "└");
+  for (int i = 0; i < c->columns; i++)
+    fputs(lines[(p->marks == CANVAS_ASCII ? 2 : 0) + (tick_at(&t, i, x, c->columns) >= 0)], p->out);
+  fprintf(p->out, "\n%*s", p->margin + 1, "");
+  for (int k = 0, end = 0; k < t.n; k++) {
+    char label[LABEL];
+    const int at = label_place(&t, k, x, c->columns, label);
+    if (at < end + (k > 0)) continue;  // only where not even two labels have room
+    fprintf(p->out, "%*s%s", at - end, "", label);
+    end = at + (int)strlen(label);
   }
-  labels[end] = '\0';
-  fprintf(p->out, "\n%*s%s\n%*s", MARGIN + 1, "", labels, MARGIN + 1, "");
+  fprintf(p->out, "\n%*s", p->margin + 1, "");
   cpli_print_text(p->out, name, 60);
   if (unit[0] != '\0') {
     fputs(" [", p->out);
@@ -237,10 +292,17 @@ static void print_axis(const plot* p, const canvas* c, range x, const char* name
   fputs("\n", p->out);
 }
 
+// Room for the labels of a picture.
+static void widen_margin(plot* p, const panel* q) {
+  const ticks t = ticks_up(p, range_of(p, q->columns, q->n));
+  const int needed = label_width(&t) + 1;
+  if (needed > p->margin && needed <= p->width / 2) p->margin = needed;
+}
+
 static cpl_status print_panel(cpl_context* ctx, const plot* p, const panel* q, ptrdiff_t across) {
   canvas c;
   const cpl_table* t = p->table;
-  const bool fine = canvas_make(&c, p->marks, p->width - MARGIN - 1, p->height);
+  const bool fine = canvas_make(&c, p->marks, p->width - p->margin - 1, p->height);
   if (fine) {
     const size_t column = across >= 0 ? (size_t)across : 0;
     const range x = across >= 0 ? range_of(p, &column, 1) : (range){p->from, p->until};
@@ -285,6 +347,7 @@ static cpl_status show_plane(cpl_context* ctx, plot* p, const char* xy) {
     comma++;
     if (x < 0 || y < 0) continue;
     const panel q = {.columns = {(size_t)y}, .n = 1};
+    widen_margin(p, &q);
     return print_panel(ctx, p, &q, x);
   }
   return cpl_fail(ctx, CPL_ERR_INPUT, "--xy %s: two columns X,Y are needed", xy);
@@ -303,6 +366,7 @@ static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, cha
     if (st < 0 || n == 0) return st;
   }
   cpl_status st = choose(ctx, p, n, patterns);
+  for (int i = 0; i < p->n_panels; i++) widen_margin(p, &p->panels[i]);
   for (int i = 0; i < p->n_panels && st >= 0; i++) st = print_panel(ctx, p, &p->panels[i], -1);
   if (p->n_left_out > 0 && st >= 0)
     fprintf(p->out, "%zu more columns; select columns by name, as in couplet plot FILE 'left.*'\n",
@@ -321,6 +385,7 @@ static int run_plot(void* args, int n, char** operands) {
   if (st >= 0) {
     p->table = table;
     p->out = stdout;
+    p->margin = MIN_MARGIN;
     measure(p, args);
     st = show(ctx, p, args, n - 1, operands + 1);
     if (st < 0) st = cpl_fail_prefix(ctx, st, "%s", operands[0]);

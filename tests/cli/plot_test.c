@@ -88,6 +88,65 @@ static void no_tick_is_left_out(void** state) {
   }
 }
 
+// Every multiple of the step between the smallest and the largest value has a label, on both axes,
+// at its place and apart from its neighbours, whatever the range and the size.
+static void check_labels(const double* values, int n, double low, double high) {
+  CHECK(n >= 2);
+  const double step = (values[n - 1] - values[0]) / (n - 1);
+  for (int i = 1; i < n; i++) CHECK_NEAR(values[i] - values[i - 1], step, 1e-5 * step);
+  CHECK(values[0] >= low - 1e-6 * step && values[0] - step < low);
+  CHECK(values[n - 1] <= high + 1e-6 * step && values[n - 1] + step > high);
+  CHECK(step > 0);
+}
+
+static void every_tick_has_its_label(void** state) {
+  (void)state;
+  static const double ranges[][2] = {{0, 1},        {0, 2.5},         {0.3, 0.9},    {-1, 1},
+                                     {0.09, 0.195}, {1e6, 1000000.5}, {-7e-9, 3e-9}, {99.5, 100.5},
+                                     {0, 12345},    {-3e20, 1e21},    {0.95, 2.05}};
+  for (size_t r = 0; r < sizeof ranges / sizeof ranges[0]; r++) {
+    const double low = ranges[r][0], high = ranges[r][1];
+    char text[256];
+    snprintf(text, sizeof text, "time,y\n%.17g,%.17g\n%.17g,%.17g\n", low, low, high, high);
+    write_text("range.csv", text);
+    for (int height = 3; height < 40; height += 4) {
+      char tall[8], wide[8];
+      snprintf(tall, sizeof tall, "%d", height);
+      snprintf(wide, sizeof wide, "%d", 40 + 3 * height);
+      CHECK_CODE(0, "plot", "range.csv", "--marks", "ascii", "--width", wide, "--height", tall);
+      double values[64];
+      int n = 0;
+      char *line = strchr(printed, '\n') + 1, *bar = NULL;
+      for (int row = 0; row < height; row++, line = strchr(line, '\n') + 1) {
+        char* end;
+        bar = strchr(line, '|');
+        const double v = strtod(line, &end);
+        if (end == line || end > bar) continue;
+        // the row holds values around its own
+        const double here = high - row * (high - low) / (height - 1);
+        CHECK_NEAR(v, here, 0.51 * (high - low) / (height - 1));
+        values[n++] = -v;
+      }
+      check_labels(values, n, -high, -low);
+      // the axis of time: as many labels as ticks
+      const char* axis = strchr(line, '+') + 1;
+      char* labels = strchr(line, '\n') + 1;
+      *strchr(labels, '\n') = '\0';
+      int ticks = 0;
+      for (const char* c = axis; *c != '\n'; c++) ticks += *c == '+';
+      n = 0;
+      char* end = NULL;
+      for (char* at = labels; *at != '\0'; at = end) {
+        values[n++] = strtod(at, &end);
+        CHECK(end > at && (*end == ' ' || *end == '\0'));
+      }
+      CHECK_INT(n, ticks);
+      CHECK((int)strlen(labels) <= 40 + 3 * height);
+      check_labels(values, n, low, high);
+    }
+  }
+}
+
 static void other_marks_and_one_over_another(void** state) {
   (void)state;
   CHECK_CODE(0, "plot", "lines.csv", "left.y", "--marks", "blocks", "--color", "always");
@@ -127,6 +186,7 @@ int main(void) {
       cmocka_unit_test(draws_on_a_terminal),
       cmocka_unit_test(marks_stand_where_values_are),
       cmocka_unit_test(no_tick_is_left_out),
+      cmocka_unit_test(every_tick_has_its_label),
       cmocka_unit_test(other_marks_and_one_over_another),
       cmocka_unit_test(text_of_others_moves_no_cursor),
       cmocka_unit_test(odd_results),
