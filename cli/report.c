@@ -245,13 +245,30 @@ static void write_times(cpli_json* j, const run_facts* f) {
   end_rows(j);
 }
 
+// "name [unit]"; `out` has room for a usual name, a longer one is cut.
+static const char* with_unit(const cpl_description* d, const cpl_variable* v, char* out,
+                             size_t size) {
+  const char* unit = v->unit >= 0 ? d->units[v->unit].name : "";
+  if (unit[0] == '\0') return v->name;
+  snprintf(out, size, "%s [%s]", v->name, unit);
+  return out;
+}
+
+// A value that was given: a number is in the unit of the variable, other texts have their own.
+static void write_given(cpli_json* j, const cpl_description* d, const cpl_start* given) {
+  char key[1024], *end;
+  const int32_t i = cpl_find_variable(d, given->name);
+  strtod(given->value, &end);
+  const bool number = end > given->value && *end == '\0';
+  const bool known = i >= 0 && number;
+  row_text(j, known ? with_unit(d, &d->vars[i], key, sizeof key) : given->name, given->value);
+}
+
 static void write_parameters(cpli_json* j, const run_facts* f) {
   enum { MOST = 500 };
   const cpl_description* d = f->source->desc;
   begin_rows(j, "Parameters", NULL);
-  for (size_t i = 0; i < f->run->n_starts; i++) {
-    row_text(j, f->run->starts[i].name, f->run->starts[i].value);
-  }
+  for (size_t i = 0; i < f->run->n_starts; i++) write_given(j, d, &f->run->starts[i]);
   int shown = 0;
   for (int32_t i = 0; i < d->n_vars && shown < MOST; i++) {
     const cpl_variable* v = &d->vars[i];
@@ -260,8 +277,9 @@ static void write_parameters(cpli_json* j, const run_facts* f) {
     for (size_t k = 0; k < f->run->n_starts; k++)
       given = given || strcmp(f->run->starts[k].name, v->name) == 0;
     if (given) continue;
+    char key[1024];
     shown++;
-    row_real(j, v->name, v->start);
+    row_real(j, with_unit(d, v, key, sizeof key), v->start);
   }
   end_rows(j);
 }

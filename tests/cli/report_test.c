@@ -21,11 +21,32 @@ static void writes_a_page_with_a_report(void** state) {
   read_text("walls.html", page, sizeof page);
   CHECK_CONTAINS(page, "\"report\":[");
   CHECK_CONTAINS(page, " --view --set left.x1=0.9\"");  // how to repeat it
-  CHECK_CONTAINS(page, "[\"left.x1\", \"0.9\"]");
+  CHECK_CONTAINS(page, "[\"left.x1 [m]\", \"0.9\"]");
   CHECK_CONTAINS(page, "[\"method\", \"cvode\"]");
   CHECK_CONTAINS(page, "[\"ended\", \"as planned\"]");
   CHECK_CONTAINS(page, "\"C\", \"pendulum");
   CHECK_CONTAINS(page, "[\"none\", \"\"]");  // no warnings
+}
+
+// Parameters have units: that of the variable, or the one that was given with the value.
+static void parameters_have_units(void** state) {
+  (void)state;
+  write_text("beam.c", MODEL("beam",
+                             "static const cpl_declaration x[] = {{.name = \"x\"}, {0}};\n"
+                             "static const cpl_declaration p[] = {\n"
+                             "  {.name = \"length\", .start = 2, .unit = \"m\"},\n"
+                             "  {.name = \"angle\", .start = 1, .unit = \"rad\"},\n"
+                             "  {.name = \"mass\", .start = 3, .unit = \"kg\"},\n"
+                             "  {.name = \"ratio\", .start = 0.5}, {0}};\n"
+                             "static int f(const cpl_values* v, double* dx) {\n"
+                             "  (void)v;\n  dx[0] = 1;\n  return 0;\n}",
+                             ".states = x, .parameters = p, .derivatives = f"));
+  CHECK_CODE(0, "run", "beam.c", "--view", "--set", "mass=4", "--set", "angle=30 deg");
+  read_text("beam.html", page, sizeof page);
+  CHECK_CONTAINS(page, "[\"length [m]\", 2]");
+  CHECK_CONTAINS(page, "[\"mass [kg]\", \"4\"]");
+  CHECK_CONTAINS(page, "[\"angle\", \"30 deg\"]");
+  CHECK_CONTAINS(page, "[\"ratio\", 0.5]");
 }
 
 // Clocks change no bit of a result.
@@ -90,9 +111,8 @@ static void failures_are_told_in_the_page_too(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(writes_a_page_with_a_report),
-      cmocka_unit_test(measuring_changes_nothing),
-      cmocka_unit_test(modes_are_counted),
+      cmocka_unit_test(writes_a_page_with_a_report),       cmocka_unit_test(parameters_have_units),
+      cmocka_unit_test(measuring_changes_nothing),         cmocka_unit_test(modes_are_counted),
       cmocka_unit_test(failures_are_told_in_the_page_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
