@@ -29,6 +29,13 @@ static const cli_option options[] = {
     {0},
 };
 
+// All that one call needs.
+typedef struct shown {
+  cpl_view_result* results;  // the tables are ours
+  int n;
+  char *page, *xy, *title;
+} shown;
+
 // "dir/out.csv" -> "dir/out.html"
 static char* page_of(cpl_context* ctx, const char* result) {
   const char *slash = strrchr(result, '/'), *dot = strrchr(result, '.');
@@ -38,10 +45,12 @@ static char* page_of(cpl_context* ctx, const char* result) {
 
 // "x,y" -> two names. A name may contain commas itself (an element of an array): the text is split
 // at the first comma after the name of a column.
-static cpl_status split_xy(cpl_context* ctx, const cpl_table* t, char* text, cpl_view_def* def) {
+static cpl_status split_xy(cpl_context* ctx, const shown* s, char* text, cpl_view_def* def) {
   for (char* comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
     *comma = '\0';
-    if (cpl_table_find(t, text) >= 0 || strchr(comma + 1, ',') == NULL) {
+    bool known = strchr(comma + 1, ',') == NULL;
+    for (int i = 0; i < s->n && !known; i++) known = cpl_table_find(s->results[i].table, text) >= 0;
+    if (known) {
       def->across = text;
       def->up = comma + 1;
       return CPL_OK;
@@ -55,13 +64,6 @@ static const char* name_of(const char* path) {
   const char* slash = strrchr(path, '/');
   return slash != NULL ? slash + 1 : path;
 }
-
-// All that one call needs.
-typedef struct shown {
-  cpl_view_result* results;  // the tables are ours
-  int n;
-  char *page, *xy;
-} shown;
 
 static cpl_status read_results(cpl_context* ctx, shown* s, int n, char** paths) {
   s->results = cpli_alloc(ctx, (size_t)n, sizeof *s->results);
@@ -82,21 +84,38 @@ static cpl_status read_results(cpl_context* ctx, shown* s, int n, char** paths) 
   return CPL_OK;
 }
 
+// The title names the results: all of them, or the first and how many more there are.
+static char* title_of(cpl_context* ctx, const shown* s) {
+  enum { NAMED = 4 };
+  const int named = s->n <= NAMED ? s->n : NAMED - 1;
+  char* title = cpli_strdup(ctx, s->results[0].name);
+  for (int i = 1; i < named && title != NULL; i++) {
+    char* longer = cpli_printf(ctx, "%s, %s", title, s->results[i].name);
+    cpli_free(ctx, title);
+    title = longer;
+  }
+  if (named == s->n || title == NULL) return title;
+  char* whole = cpli_printf(ctx, "%s and %d more", title, s->n - named);
+  cpli_free(ctx, title);
+  return whole;
+}
+
 static cpl_status show(cpl_context* ctx, const view_args* args, int n, char** paths, shown* s) {
   cpl_status st = read_results(ctx, s, n, paths);
   if (st < 0) return st;
   s->page = args->output != NULL ? cpli_strdup(ctx, args->output) : page_of(ctx, paths[0]);
   s->xy = cpli_strdup(ctx, args->xy != NULL ? args->xy : "");
-  if (s->page == NULL || s->xy == NULL) return cpli_nomem(ctx);
+  s->title = title_of(ctx, s);
+  if (s->page == NULL || s->xy == NULL || s->title == NULL) return cpli_nomem(ctx);
   cpl_view_def def = cpl_default_view_def();
   def.path = s->page;
-  def.title = name_of(paths[0]);
+  def.title = s->title;
   def.name = s->results[0].name;
   def.only = args->only.items;
   def.n_only = args->only.n;
   def.others = s->results + 1;
   def.n_others = (size_t)n - 1;
-  if (args->xy != NULL) st = split_xy(ctx, s->results[0].table, s->xy, &def);
+  if (args->xy != NULL) st = split_xy(ctx, s, s->xy, &def);
   if (st >= 0) st = cpl_view_write(ctx, s->results[0].table, &def);
   if (st < 0) return st;
   if (args->output == NULL) {
@@ -119,6 +138,7 @@ static int run(void* args, int n, char** paths) {
   cpli_free(ctx, s.results);
   cpli_free(ctx, s.page);
   cpli_free(ctx, s.xy);
+  cpli_free(ctx, s.title);
   cli_end_context(ctx);
   return code;
 }
@@ -130,7 +150,8 @@ const cli_verb cli_view = {
     .text =
         "Reads .csv or .mat files and writes one self-contained page that works without a network: "
         "a searchable tree of variables, any number of plots over time or of one variable over "
-        "another, zoom, cursor, differences between results, export. It opens in the browser on a "
+        "another, spectra, derived curves, logarithmic axes, differences between results, export, "
+        "links to a view. It opens in the browser on a "
         "desktop unless -o is given. -o NAME.svg draws a picture instead.\n\n"
         "  couplet view new.csv old.csv --only 'left.*'",
     .suffixes = "csv mat",

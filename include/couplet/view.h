@@ -26,7 +26,8 @@ typedef struct cpl_view_def {
   size_t size;              ///< set by cpl_default_view_def()
   const char* path;         ///< .html (a self-contained page) or .svg
   const char* title;        ///< Nullable
-  const char* const* only;  ///< columns to show first: names, or patterns with * and ?. Nullable.
+  const char* const* only;  ///< columns of any result to show first: names, or patterns with * and
+                            ///< ?. Nullable.
   size_t n_only;            ///< 0: every column that changes
   const char* across;       ///< with `up`: two columns drawn against each other first. Nullable.
   const char* up;
@@ -44,8 +45,8 @@ CPL_DEFAULTS(view_def)  ///< cpl_default_view_def()
 /// columns over time: one panel per unit, at most 64 columns; before them `up` over `across`, with
 /// equal scales where they have the same unit. Names, units and title are escaped. The page is made
 /// from files in lib/couplet. The file is written completely or not at all.
-/// Returns: CPL_ERR_INPUT when one of `only`, `across` or `up` matches nothing or the file cannot
-/// be created, CPL_ERR_IO when it cannot be written.
+/// Returns: CPL_ERR_INPUT when one of `only` matches nothing, no result has both `across` and `up`,
+/// or the file cannot be created, CPL_ERR_IO when it cannot be written.
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
 

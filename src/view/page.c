@@ -213,17 +213,32 @@ static void put_blocks(page* p, const cpl_view_result* r, size_t index) {
   }
 }
 
+// Whether a result has a column of the name of column c of another: mostly at the same place.
+static bool has_column(const cpl_table* t, const cpl_table* other, size_t c) {
+  const char* name = other->names[c];
+  return (c < t->n_columns && strcmp(t->names[c], name) == 0) || cpl_table_find(t, name) >= 0;
+}
+
+// Names of one result that match a pattern and that the first result does not have.
+static void put_matches(page* p, const cpl_table* t, const cpl_table* first,
+                        const cpl_view_def* def, const char** before) {
+  for (size_t c = 0; c < t->n_columns; c++) {
+    bool wanted = false;
+    for (size_t i = 0; i < def->n_only; i++)
+      wanted = wanted || cpli_glob(def->only[i], t->names[c]);
+    if (!wanted || (t != first && has_column(first, t, c))) continue;
+    put(p, *before);
+    put_string(p, t->names[c]);
+    *before = ",";
+  }
+}
+
 static void put_choice(page* p, const cpl_table* t, const cpl_view_def* def) {
   if (def->n_only > 0) {
     const char* before = ",\"show\":[";
-    for (size_t c = 0; c < t->n_columns; c++) {
-      bool wanted = false;
-      for (size_t i = 0; i < def->n_only; i++)
-        wanted = wanted || cpli_glob(def->only[i], t->names[c]);
-      if (!wanted) continue;
-      put(p, before);
-      put_string(p, t->names[c]);
-      before = ",";
+    put_matches(p, t, t, def, &before);
+    for (size_t i = 0; i < def->n_others; i++) {
+      if (def->others[i].table != t) put_matches(p, def->others[i].table, t, def, &before);
     }
     put(p, "]");
   }

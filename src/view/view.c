@@ -21,10 +21,16 @@ bool cpli_view_changes(const cpl_table* t, size_t column) {
   return false;
 }
 
+// The results of a page: the first one, then those to compare with.
+static const cpl_table* table_at(const cpl_table* first, const cpl_view_def* def, size_t i) {
+  return i == 0 ? first : def->others[i - 1].table;
+}
+
 static const char* name_at(const void* user, size_t i) {
   return ((const cpl_table*)user)->names[i];
 }
 
+// The message proposes names of the first result.
 static cpl_status unknown_column(cpl_context* ctx, const cpl_table* t, const char* name) {
   char near[256];
   cpli_nearest(name, name_at, t, t->n_columns, near, sizeof near);
@@ -32,18 +38,33 @@ static cpl_status unknown_column(cpl_context* ctx, const cpl_table* t, const cha
                   near[0] != '\0' ? " (is it " : "", near, near[0] != '\0' ? "?)" : "");
 }
 
-// Every pattern must match something: a misspelt name is not to go unnoticed.
+static bool matches(const cpl_table* t, const char* pattern) {
+  for (size_t c = 0; c < t->n_columns; c++) {
+    if (cpli_glob(pattern, t->names[c])) return true;
+  }
+  return false;
+}
+
+static cpl_status check_plane(cpl_context* ctx, const cpl_table* t, const cpl_view_def* def) {
+  const char* missing = def->across;
+  for (size_t i = 0; i <= def->n_others; i++) {
+    const cpl_table* one = table_at(t, def, i);
+    if (cpl_table_find(one, def->across) < 0) continue;
+    if (cpl_table_find(one, def->up) >= 0) return CPL_OK;
+    missing = def->up;
+  }
+  return unknown_column(ctx, t, missing);
+}
+
+// Every pattern must match something in one of the results: a misspelt name is not to go unnoticed.
 static cpl_status check_names(cpl_context* ctx, const cpl_table* t, const cpl_view_def* def) {
   for (size_t i = 0; i < def->n_only; i++) {
     bool found = false;
-    for (size_t c = 0; c < t->n_columns && !found; c++) {
-      found = cpli_glob(def->only[i], t->names[c]);
-    }
+    for (size_t k = 0; k <= def->n_others && !found; k++)
+      found = matches(table_at(t, def, k), def->only[i]);
     if (!found) return unknown_column(ctx, t, def->only[i]);
   }
-  if (def->across == NULL || def->up == NULL) return CPL_OK;
-  if (cpl_table_find(t, def->across) < 0) return unknown_column(ctx, t, def->across);
-  return cpl_table_find(t, def->up) < 0 ? unknown_column(ctx, t, def->up) : CPL_OK;
+  return def->across == NULL || def->up == NULL ? CPL_OK : check_plane(ctx, t, def);
 }
 
 static bool ends_in(const char* path, const char* ending) {

@@ -42,6 +42,33 @@ static void draws_a_page(void** state) {
   CHECK_INT(access("h.svg", R_OK), 0);
 }
 
+static void read_page(const char* path, char* out, size_t size) {
+  FILE* f = fopen(path, "rb");
+  assert_non_null(f);
+  out[fread(out, 1, size - 1, f)] = '\0';
+  fclose(f);
+}
+
+// Columns that only a further result has can be chosen, too, and the title names all results.
+static void shows_columns_of_every_result(void** state) {
+  (void)state;
+  static char page[1 << 20];
+  write_result();
+  FILE* f = fopen("more.csv", "wb");
+  assert_non_null(f);
+  fputs("time,extra.k [N],extra.d\n0,1,2\n1,2,3\n", f);
+  fclose(f);
+  CHECK_INT(view("out.csv more.csv -o all.html --only 'extra.*' --xy extra.k,extra.d"), 0);
+  read_page("all.html", page, sizeof page);
+  CHECK_CONTAINS(page, "<title>out.csv, more.csv</title>");
+  CHECK_CONTAINS(page, "\"show\":[\"extra.k\",\"extra.d\"],\"xy\":[\"extra.k\",\"extra.d\"]");
+  CHECK_INT(view("out.csv out.csv out.csv out.csv more.csv -o all.html"), 0);
+  read_page("all.html", page, sizeof page);
+  CHECK_CONTAINS(page, "out.csv, out.csv, out.csv and 2 more</title>");
+  CHECK_INT(view("out.csv more.csv -o all.html --xy h,extra.k"), 2);  // no result has both
+  CHECK_CONTAINS(printed(), "no column matches \"extra.k\"");
+}
+
 static void explains_failures(void** state) {
   (void)state;
   write_result();
@@ -61,6 +88,7 @@ static void explains_failures(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(draws_a_page),
+      cmocka_unit_test(shows_columns_of_every_result),
       cmocka_unit_test(explains_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
