@@ -15,7 +15,8 @@ import sys
 
 # page: (template, styles, scripts of others, our scripts, what it may connect to)
 RESULTS = ("page.html", ["uplot/dist/uPlot.min.css", "page.css"], [("uplot", "dist/uPlot.iife.min.js")],
-           ["data.js", "tree.js", "paths.js", "plot.js", "gestures.js", "export.js", "live.js", "app.js"])
+           ["data.js", "curves.js", "colours.js", "axes.js", "units.js", "tree.js", "expression.js", "derived.js", "spectrum.js", "paths.js", "plot.js",
+            "plotbar.js", "cursor.js", "events.js", "gestures.js", "export.js", "link.js", "live.js", "app.js"])
 PAGES = {
     "results.html": (*RESULTS, "'none'"),
     "live.html": (*RESULTS, "'self'"),

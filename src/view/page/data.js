@@ -56,6 +56,8 @@ class Result {
 }
 
 const results = DATA.results.map((r, i) => new Result(r, i));
+// Names distinguish results everywhere, also where one file is shown twice.
+results.forEach((r, i) => { if (results.some((other, k) => k < i && other.name === r.name)) r.name += ' (' + (i + 1) + ')'; });
 
 // The first row whose time is not less (or, with `after`, is greater).
 function rowAt(time, n, t, after) {
@@ -101,41 +103,4 @@ function valueAt(time, values, n, t, left) {
   if (left ? i < n && time[i] === t : i > 0 && time[i - 1] === t) return values[left ? i : i - 1];
   if (i === 0 || i === n) return NaN;
   return values[i - 1] + (values[i] - values[i - 1]) * ((t - time[i - 1]) / (time[i] - time[i - 1]));
-}
-
-// What is drawn: a column of a result over its time, or how far it is from the same column of the first result.
-class Curve {
-  constructor(column, difference) {
-    Object.assign(this, {column, difference: !!difference, visible: true, colour: 0});
-    this.result = column.result;
-  }
-  get key() { return (this.difference ? 'd' : 'c') + this.result.index + '.' + this.column.index; }
-  get unit() { return this.column.unit; }
-  get name() {
-    const name = this.column.name;
-    if (this.difference) return 'Δ ' + name + ' (' + this.result.name + ' − ' + results[0].name + ')';
-    return results.length > 1 ? name + ' (' + this.result.name + ')' : name;
-  }
-  get label() { return this.unit ? this.name + ' [' + this.unit + ']' : this.name; }
-  get axisLabel() { return (this.difference ? 'Δ ' : '') + this.column.name + (this.unit ? ' [' + this.unit + ']' : ''); }
-  get time() { return this.result.time; }
-  get rows() { return this.result.rows; }
-  get values() {
-    if (!this.difference) return this.column.values;
-    return this.array ??= differenceOf(this.column, results[0].byName.get(this.column.name));
-  }
-  get extremes() {
-    if (!this.known || this.known.n !== this.rows) this.known = new Extremes(this.values, this.rows);
-    return this.known;
-  }
-}
-
-function differenceOf(column, reference) {
-  const {time, rows} = column.result, values = column.values, out = new Float64Array(rows);
-  const other = reference.result;
-  for (let i = 0; i < rows; i++) {
-    const left = i + 1 < rows && time[i + 1] === time[i];
-    out[i] = values[i] - valueAt(other.time, reference.values, other.rows, time[i], left);
-  }
-  return out;
 }

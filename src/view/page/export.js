@@ -21,25 +21,29 @@ function exportPlot(plot, what) {
 const cell = text => /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 const digits = v => Number.isNaN(v) ? 'nan' : v === Infinity ? 'inf' : v === -Infinity ? '-inf' : String(v);
 
-// Rows of several results side by side: at each time as many rows as the one with most has (both sides of an event).
+// Lines of different times side by side: at each time as many rows as the one with most has (both sides of an event).
 function csvOf(plot) {
-  const groups = [...new Set(plot.drawn.map(c => c.result))].map(result => ({result, at: 0, end: result.rows,
-    columns: plot.drawn.filter(c => c.result === result)}));
-  if (plot.phase) for (const g of groups) g.columns.unshift(new Curve(g.result.byName.get(plot.across)));
-  else {
-    const [from, until] = plot.rangeX();
-    for (const g of groups) {
-      g.at = rowAt(g.result.time, g.result.rows, from, false);
-      g.end = rowAt(g.result.time, g.result.rows, until, true);
+  const groups = [];
+  for (const curve of plot.drawn) {
+    const line = plot.baseOf(curve);
+    let group = groups.find(g => g.time === line.time && g.end === line.rows);
+    if (!group) {
+      groups.push(group = {time: line.time, at: 0, end: line.rows, columns: []});
+      if (plot.phase) { const across = new Curve(plot.acrossColumn(curve)); group.columns.push([across.label, across.values]); }
     }
+    group.columns.push([(plot.spectral ? 'amplitude of ' : '') + curve.label, line.values]);
   }
-  const lines = [['time [s]', ...groups.flatMap(g => g.columns.map(c => cell(c.label)))].join(',')];
+  if (!plot.phase) {
+    const [from, until] = plot.rangeX();
+    for (const g of groups) [g.at, g.end] = [rowAt(g.time, g.end, from, false), rowAt(g.time, g.end, until, true)];
+  }
+  const lines = [[plot.phase ? 'time [s]' : plot.axisX(), ...groups.flatMap(g => g.columns.map(([label]) => cell(label)))].join(',')];
   while (groups.some(g => g.at < g.end)) {
-    const t = Math.min(...groups.filter(g => g.at < g.end).map(g => g.result.time[g.at]));
+    const t = Math.min(...groups.filter(g => g.at < g.end).map(g => g.time[g.at]));
     const row = [digits(t)];
     for (const g of groups) {
-      const here = g.at < g.end && g.result.time[g.at] === t;
-      for (const c of g.columns) row.push(here ? digits(c.values[g.at]) : '');
+      const here = g.at < g.end && g.time[g.at] === t;
+      for (const [, values] of g.columns) row.push(here ? digits(values[g.at]) : '');
       if (here) g.at++;
     }
     lines.push(row.join(','));
@@ -87,9 +91,13 @@ function svgOf(plot) {
   drawAxes(plot, inner, put, box);
   put(put(inner, 'clipPath', {id: 'area'}), 'rect', {x: box.left, y: box.top, width: box.width, height: box.height});
   const curves = put(inner, 'g', {'clip-path': 'url(#area)', fill: 'none', 'stroke-width': 1.6, 'stroke-linejoin': 'round'});
-  const marks = plot.visibleEvents(), many = marks.length > MANY_EVENTS;
-  put(curves, 'path', {d: marks.map(t => 'M' + (box.left + u.valToPos(t, 'x')).toFixed(1) + ' ' + box.top + 'v' + (many ? 8 : box.height)).join(''),
-    stroke: css('--axis'), 'stroke-width': 1, 'stroke-dasharray': many ? '' : '3 4'});
+  const measure = document.createElement('canvas').getContext('2d');
+  measure.font = EVENT_FONT + 'px system-ui, sans-serif';
+  const marks = eventShapes(plot, t => u.valToPos(t, 'x'), box.width, box.height, text => measure.measureText(text).width);
+  for (const {x, y, height: h, dash} of marks.lines)
+    put(curves, 'path', {d: 'M' + (box.left + x) + ' ' + (box.top + y) + 'v' + h, stroke: css('--axis'), 'stroke-width': 1, 'stroke-dasharray': dash.join(' ')});
+  for (const {x, y, text} of marks.texts)
+    put(curves, 'text', {x: box.left + x, y: box.top + y, fill: css('--dim'), stroke: 'none', 'font-size': EVENT_FONT}, text);
   for (const c of plot.drawn) {
     const pen = new TextPen(), to = plot.transform(u, plot.keyOf(c));
     plot.trace(pen, c, {...to, x: t => to.x(t) / ratio, y: v => to.y(v) / ratio});

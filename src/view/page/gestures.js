@@ -16,6 +16,13 @@ function bindGestures(plot) {
     else plot.zoomX(factor, (e.clientX - r.left) / r.width, 0);
   }, {passive: false});
 
+  let pressed = null; // where the button went down: a click that moved less than a box has pins the cursor
+  surface.addEventListener('pointerdown', e => { pressed = e.isPrimary && e.button === 0 && !e.shiftKey ? [e.clientX, e.clientY] : null; });
+  surface.addEventListener('click', e => {
+    if (!plot.u || plot.phase || !pressed || !plot.u.over.contains(e.target) || e.detail > 1) return;
+    if (Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4) app.setPin({kind: plot.kind, x: plot.u.posToVal(e.clientX - box().left, 'x')});
+  });
+
   surface.addEventListener('pointerdown', e => {
     if (!plot.u) return;
     if (e.pointerType === 'mouse' && !(e.button === 1 || (e.button === 0 && e.shiftKey))) { surface.focus({preventScroll: true}); return; }
@@ -50,15 +57,13 @@ function bindKeys(plot) {
     ArrowUp: () => plot.zoomY(1, 0, 0.1), ArrowDown: () => plot.zoomY(1, 0, -0.1),
     ArrowLeft: e => e.shiftKey || plot.phase ? plot.zoomX(1, 0, -0.1) : step(-1),
     ArrowRight: e => e.shiftKey || plot.phase ? plot.zoomX(1, 0, 0.1) : step(1),
-    Home: () => app.resetZoom(plot), 0: () => app.resetZoom(plot), Delete: () => app.remove(plot), Escape: () => app.point(plot, null),
+    Home: () => app.resetZoom(plot), 0: () => app.resetZoom(plot), Delete: () => app.remove(plot), Escape: () => { app.setPin(null); app.point(plot, null); },
   };
   function step(way) {
-    const [from, until] = plot.rangeX();
-    const t = plot.shown === null ? (from + until) / 2 : plot.shown + way * (until - from) / 100;
-    plot.keyed = true;
-    app.point(plot, Math.min(until, Math.max(from, t)));
-    plot.follow(plot.shown);
-    plot.keyed = false;
+    const range = plot.rangeX(), scale = new Scale(...range, plot.logX), at = plot.pinned() ?? plot.shown;
+    const part = at === null ? 0.5 : Math.min(1, Math.max(0, scale.part(at) + way / 100));
+    app.point(plot, null);
+    app.setPin({kind: plot.kind, x: scale.at(part)});
     document.getElementById('announce').textContent = plot.at.textContent + ': ' + plot.curves.filter(c => c.visible)
       .map(c => c.name + ' ' + c.value.textContent).join(', ');
   }

@@ -45,9 +45,7 @@ async function startLive() {
   makeRoom(result, 0);
   $('run').hidden = false;
   $('stop').addEventListener('click', () => { $('stop').disabled = true; fetch('stop', {method: 'POST'}).catch(() => {}); });
-  tree.show();
-  firstPlots();
-  tree.mark();
+  const first = firstView();
   let epoch = 0, failures = 0;
   for (;;) {
     let more = false;
@@ -65,7 +63,11 @@ async function startLive() {
       takeRows(result, numbers);
       showProgress(numbers);
       if (numbers[2] > 0) for (const p of app.plots) p.redraw();
-      if (numbers[9] === 2) { location.replace('result'); return; }
+      if (numbers[9] === 2) { // a view that was changed goes on in the page of the result
+        const view = encodeView();
+        location.replace('result' + (view !== first ? view : ''));
+        return;
+      }
       more = result.rows < numbers[10];
     } catch (e) { // the computer slept, a tunnel broke: it may come back
       if (++failures > 4)

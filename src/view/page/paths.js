@@ -11,7 +11,7 @@ class TextPen {
   lineTo(x, y) { this.put('L', x, y); }
 }
 
-// to: {x(t), y(v), left, right [pixels], from, until [time]}
+// to: {x(t), y(v), left, right [pixels], from, until [time], at(pixel): the time there}
 function rowsInView(curve, to) {
   const {time, rows} = curve;
   return [Math.max(0, rowAt(time, rows, to.from, false) - 1), Math.min(rows, rowAt(time, rows, to.until, true) + 1)];
@@ -25,9 +25,8 @@ const isDense = (curve, to) => {
 // Calls each(first row, row behind the last, smallest, largest) for what falls on a pixel.
 function eachPixel(curve, to, each) {
   let [i, end] = rowsInView(curve, to);
-  const width = (to.until - to.from) / (to.right - to.left);
   for (let pixel = 1; i < end; pixel++) {
-    const next = Math.min(end, Math.max(i + 1, rowAt(curve.time, curve.rows, to.from + pixel * width, false)));
+    const next = Math.min(end, Math.max(i + 1, rowAt(curve.time, curve.rows, to.at(pixel), false)));
     const [low, high] = curve.extremes.of(i, next);
     each(i, next, low, high);
     i = next;

@@ -23,14 +23,25 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
+// Which results have it, where not all of them do.
+const ownersOf = columns => results.length > 1 && columns.length < results.length && !tree.result ? columns.map(c => c.result.name).join(', ') : '';
+
+// Of a variable of several results all, none or some may be drawn.
+function markBox(box) {
+  const {drawn, all} = app.drawnOf(box.dataset.name);
+  box.checked = all > 0 && drawn === all;
+  box.indeterminate = drawn > 0 && drawn < all;
+}
+
 function leaf(name, shown) {
-  const columns = variables.get(name);
-  const box = make('input', {type: 'checkbox', checked: app.isDrawn(name)});
+  const columns = variables.get(name).filter(c => !tree.result || c.result === tree.result), owners = ownersOf(columns);
+  const box = make('input', {type: 'checkbox'});
   box.dataset.name = name;
+  markBox(box);
   box.addEventListener('change', () => app.draw(name, box.checked));
   const row = make('label', {className: columns.every(c => c.still) ? 'leaf still' : 'leaf'}, box, shown,
-    make('span', {className: 'unit'}, columns[0].unit));
-  row.title = columns[0].text ? name + ': ' + columns[0].text : name;
+    ...(owners ? [make('span', {className: 'owners'}, owners)] : []), make('span', {className: 'unit'}, [...new Set(columns.map(c => c.unit))].join(', ')));
+  row.title = (columns[0].text ? name + ': ' + columns[0].text : name) + (owners ? ' (' + owners + ')' : '');
   return row;
 }
 
@@ -60,9 +71,17 @@ function fillGroup(parent, names, depth) {
 }
 
 const tree = {
+  result: null, // the only result whose variables are listed and drawn; null: all
+
+  // The names of the result, or of all, and the text that the search looks in.
+  names() { return [...variables.keys()].filter(name => !this.result || this.result.byName.has(name)); },
+  searched(name) {
+    const columns = variables.get(name);
+    return [name, ...columns.map(c => c.text), ...(results.length > 1 ? columns.map(c => c.result.name) : [])].join(' ').toLowerCase();
+  },
   show() {
     const words = document.getElementById('search').value.toLowerCase().split(/\s+/).filter(w => w);
-    const names = [...variables.keys()], found = document.getElementById('found');
+    const names = this.names(), found = document.getElementById('found');
     const place = document.getElementById('tree');
     place.replaceChildren();
     if (words.length === 0) {
@@ -70,15 +89,22 @@ const tree = {
       fillGroup(place, names, 0);
       return;
     }
-    const hits = names.filter(name => {
-      const text = (name + ' ' + variables.get(name)[0].text).toLowerCase();
-      return words.every(w => text.includes(w));
-    });
+    const hits = names.filter(name => { const text = this.searched(name); return words.every(w => text.includes(w)); });
     found.textContent = hits.length + ' of ' + names.length + (hits.length > MAX_FOUND ? ', the first ' + MAX_FOUND + ' shown' : '');
     for (const name of hits.slice(0, MAX_FOUND)) place.append(leaf(name, name));
   },
   // Ticks follow the active plot.
   mark() {
-    for (const box of document.querySelectorAll('#tree input')) box.checked = app.isDrawn(box.dataset.name);
+    for (const box of document.querySelectorAll('#tree input')) markBox(box);
+  },
+  // A choice of one result, where there are several.
+  bind() {
+    const choice = document.getElementById('file');
+    choice.hidden = results.length < 2;
+    for (const [i, text] of [['', 'all ' + results.length + ' results'], ...results.map(r => [r.index, 'only ' + r.name])]) choice.append(make('option', {value: i}, text));
+    choice.addEventListener('change', () => {
+      this.result = choice.value === '' ? null : results[Number(choice.value)];
+      this.show();
+    });
   },
 };
