@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/guard.h"
 #include "cli.h"
 
@@ -22,21 +24,34 @@ static cpl_context* _Atomic watched;  // Nullable
 static timer_t timer;
 static bool has_timer;
 static volatile sig_atomic_t stage, left_program;
-static struct timespec since;  // the signal, or the stage, whichever is later
-static int last_stage;
+
+// The time since the signal, or the stage, whichever is later. On a busy machine time passes in
+// which the process does not run: a tick counts as its period at most, however late it is, and
+// counts only where all threads have run since the last one.
+// Any thread may receive a tick; two at the same moment may count it twice.
+static _Atomic double last_tick, waited, starved;
+static volatile sig_atomic_t last_stage;
 
 // Delays of the stages [s]. All loops test the cancellation; a call of a model that does not return
 // is aborted, then the code of couplet, and in the end the process.
 static const double leave_models = 0.15, leave_program = 0.4, give_up = 2;
+static const double period = 0.02, longest_starved = 10;
 
 //------------------------------------ the end by force ------------------------------------
 
 // Async-signal-safe.
 
-static double waited(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)(now.tv_sec - since.tv_sec) + 1e-9 * (double)(now.tv_nsec - since.tv_nsec);
+static void restart_clock(void) {
+  last_stage = stage;
+  last_tick = cpli_now();
+  waited = starved = 0;
+}
+
+static void advance_clock(void) {
+  const double now = cpli_now(), passed = now - last_tick;
+  last_tick = now;
+  if (cpli_guard_is_starved() && starved < longest_starved) starved = starved + passed;
+  else waited = waited + (passed < period ? passed : period);
 }
 
 static void give_up_now(void) {
@@ -49,9 +64,9 @@ static void give_up_now(void) {
 // The writing of results is not aborted, except after the code of couplet itself was aborted.
 static void on_tick(int signal_number) {
   (void)signal_number;
-  if (stage != last_stage) clock_gettime(CLOCK_MONOTONIC, &since);
-  last_stage = stage;
-  double time = waited();
+  if (stage != last_stage) restart_clock();
+  else advance_clock();
+  const double time = waited;
   if (stage == CLI_WRITES && !left_program) return;
   if (time > give_up) give_up_now();
   if (time <= leave_models || stage == CLI_WRITES) return;
@@ -61,10 +76,9 @@ static void on_tick(int signal_number) {
 }
 
 static void begin_ticking(void) {
-  static const struct itimerspec every = {.it_interval = {.tv_nsec = 20000000},
-                                          .it_value = {.tv_nsec = 20000000}};
-  clock_gettime(CLOCK_MONOTONIC, &since);
-  last_stage = stage;
+  const struct timespec tick = {.tv_nsec = (long)(1e9 * period)};
+  const struct itimerspec every = {.it_interval = tick, .it_value = tick};
+  restart_clock();
   if (has_timer) timer_settime(timer, 0, &every, NULL);
 }
 

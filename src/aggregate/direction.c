@@ -380,7 +380,7 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
   direction* d = ((cpli_aggregate*)m)->direction;
   if (d->fails) return by_difference(m, v, out);
   cpl_status st = by_directions(m, v, out);
-  if (st >= 0) return st;
+  if (st >= 0 || st == CPL_ERR_CANCELLED) return st;
   cpli_error ignored = {0};
   cpli_error* before = cpli_divert_errors(d->ctx, &ignored);
   d->fails = true;

@@ -26,6 +26,8 @@
 
 enum { PARENT, CHILD };
 
+const char cpli_channel_waits[] = "waiting for other parts";
+
 static const double slice = 0.01;  // interval between checks that the other process is alive [s]
 static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
 static const double longest_noted = 1e-3;
@@ -200,8 +202,10 @@ static void end_child(cpli_channel* ch) {
   kill(ch->pid, SIGKILL);
   kill(-ch->pid, SIGKILL);
   pid_t got;
+  cpli_guard_await_killed(true);
   while ((got = waitpid(ch->pid, &ch->how, 0)) < 0 && errno == EINTR) {
   }
+  cpli_guard_await_killed(false);
   if (got < 0) ch->how = -1;
   ch->pid = 0;
 }

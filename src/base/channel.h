@@ -41,6 +41,9 @@ typedef enum cpli_answer {
   CPLI_BROKEN_OFF,  // the run was cancelled (cpl_context_cancel); the child was killed
 } cpli_answer;
 
+/// A note of a child that waits for others, and is in no call of a model.
+extern const char cpli_channel_waits[];
+
 /// `size` bytes of data; memory that is never touched costs nothing.
 cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch);
 /// Ends the child, if there is one, and frees the memory.

@@ -51,7 +51,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 // Threads that have called models.
 typedef struct guard_thread {
   pthread_t id;
-  void* stack;  // of its signal handlers; NULL: not allocated here
+  void* stack;        // of its signal handlers; NULL: not allocated here
+  atomic_bool asked;  // a leave_signal() was sent to it and has not arrived
   struct guard_thread* next;
 } guard_thread;
 
@@ -59,7 +60,8 @@ static CPLI_GUARD_TLS guard_thread this_thread;
 static guard_thread* threads;
 static pthread_mutex_t threads_mutex = PTHREAD_MUTEX_INITIALIZER;
 static volatile sig_atomic_t leaves_program;
-static unsigned home;  // cpli_guard_forks of this process; differs in copies forked by models
+static atomic_int killed;  // processes that were killed and have not ended yet
+static unsigned home;      // cpli_guard_forks of this process; differs in copies forked by models
 
 // The handler itself needs little, but the kernel stores all vector registers there.
 static const size_t stack_size = 128 * 1024;
@@ -230,6 +232,7 @@ void cpli_guard_prepare_thread(void) {
   guard_thread* t = &this_thread;
   cpli_guard_thread_ready = true;
   t->id = pthread_self();
+  t->asked = false;
   t->stack = make_stack();
   if (pthread_setspecific(thread_key, t) != 0) {
     release_stack(t);
@@ -243,6 +246,7 @@ void cpli_guard_prepare_thread(void) {
 }
 
 static void on_leave(int signal_number) {
+  this_thread.asked = false;
   if (cpli_guard_top == NULL || (cpli_guard_top->program && !leaves_program)) return;
   let_through(signal_number);  // it is blocked in the handler, which does not return
   cpli_guard_break(LEFT);
@@ -251,11 +255,24 @@ static void on_leave(int signal_number) {
 void cpli_guard_leave_calls(bool program) {
   if (!cpli_guard_on || pthread_mutex_trylock(&threads_mutex) != 0) return;
   leaves_program = program;
-  for (const guard_thread* t = threads; t != NULL; t = t->next) {
-    if (!pthread_equal(t->id, pthread_self())) pthread_kill(t->id, leave_signal());
+  for (guard_thread* t = threads; t != NULL; t = t->next) {
+    if (!pthread_equal(t->id, pthread_self()) && !atomic_exchange(&t->asked, true))
+      pthread_kill(t->id, leave_signal());
   }
   pthread_mutex_unlock(&threads_mutex);
   on_leave(leave_signal());
+}
+
+void cpli_guard_await_killed(bool begin) { killed += begin ? 1 : -1; }
+
+bool cpli_guard_is_starved(void) {
+  bool starved = killed > 0;
+  if (!cpli_guard_on || pthread_mutex_trylock(&threads_mutex) != 0) return starved;
+  for (const guard_thread* t = threads; t != NULL; t = t->next) {
+    if (!pthread_equal(t->id, pthread_self())) starved = starved || t->asked;
+  }
+  pthread_mutex_unlock(&threads_mutex);
+  return starved;
 }
 
 void cpl_leave_calls(void) { cpli_guard_leave_calls(false); }

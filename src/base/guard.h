@@ -46,6 +46,14 @@ const char* cpli_guard_program(void (*function)(void* user), void* user);
 /// does not return where this thread leaves a call.
 void cpli_guard_leave_calls(bool program);
 
+/// Whether something that cpli_guard_leave_calls() waits for has not had a processor since its last
+/// call: a thread that the request has not reached, or a process that was killed. On a busy machine
+/// this takes long, and says nothing about the code. Safe in a signal handler.
+bool cpli_guard_is_starved(void);
+
+/// Around waiting for the end of a process that was killed.
+void cpli_guard_await_killed(bool begin);
+
 /// Run a function; returns the crash as a text of cpli_guard_text(); NULL: it returned normally.
 const char* cpli_guard_run(void (*function)(void* user), void* user);
 

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/guard.h"
+
 extern char** environ;
 
 enum { KEPT = 4096 };  // limit of captured output
@@ -84,9 +86,11 @@ static int run(cpl_context* ctx, const char* const* argv, char* text, int* statu
   const bool complete = failed != 0 || read_output(ctx, ends[0], text);
   close(ends[0]);
   if (!complete) kill(-pid, SIGKILL);
+  if (!complete) cpli_guard_await_killed(true);
   while (failed == 0 && waitpid(pid, status, 0) < 0) {
     if (errno != EINTR) failed = errno;
   }
+  if (!complete) cpli_guard_await_killed(false);
   if (ignored) sigaction(SIGCHLD, &before, NULL);
   if (!complete) return ECANCELED;
   // where exec fails in the child, only its exit code tells

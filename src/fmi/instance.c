@@ -397,13 +397,14 @@ int cpli_wait_for_step(cpli_fmu_instance* in,
 // An optional function failed: *order is 0 from here on.
 static cpl_status give_up(cpli_fmu_instance* in, const char* function, int32_t* order,
                           const char* consequence) {
+  cpl_context* ctx = in->head.component.ctx;
+  if (cpli_cancelled(ctx)) return cpli_interrupted(ctx, in->name, in->time);
   if (in->health != CPLI_GOOD) return CPL_ERR_MODEL;
   char name[32];
   *order = 0;
-  cpl_log(in->head.component.ctx, CPL_LOG_WARNING, in->name,
-          "%s at t=%.12g returned %s%s%s: from here on %s", function, in->time,
-          cpli_status_name(in, in->last, name, sizeof name), in->message[0] != '\0' ? ": " : "",
-          in->message, consequence);
+  cpl_log(ctx, CPL_LOG_WARNING, in->name, "%s at t=%.12g returned %s%s%s: from here on %s",
+          function, in->time, cpli_status_name(in, in->last, name, sizeof name),
+          in->message[0] != '\0' ? ": " : "", in->message, consequence);
   return CPL_OK;
 }
 

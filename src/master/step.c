@@ -277,7 +277,8 @@ static cpl_status save_part(cpli_master* m, cpli_master_part* p) {
   p->saved_t = p->own_t;
   for (int32_t i = p->first_link; i < p->first_link + p->n_links; i++)
     m->links[i].saved = m->links[i].sent;
-  if (st >= 0 || st == CPL_ERR_NOMEM || m->iterates || m->def.tolerance > 0) return st;
+  if (st >= 0 || st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  if (m->iterates || m->def.tolerance > 0) return st;
   p->can_restore = false;
   cpl_log(c->ctx, CPL_LOG_WARNING, m->base.base.name,
           "%s is not rolled back from here on, since its state cannot be saved: %s", c->name,

@@ -97,6 +97,8 @@ static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t 
 static cpl_status lost(proxy* p, cpli_answer answer) {
   char how[128], when[48] = "";
   p->dead = true;
+  if (answer == CPLI_BROKEN_OFF && p->channel.shared->note == cpli_channel_waits)
+    return cpli_interrupted(p->head.component.ctx, p->name, p->time);
   if (answer == CPLI_BROKEN_OFF)
     return cpli_interrupted_call(p->head.component.ctx, p->name, call_name(p), p->time,
                                  "the call had not returned; its process was ended");

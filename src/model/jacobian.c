@@ -297,7 +297,7 @@ static cpl_status mend_jumps(cpl_jacobian* j, const double* x, const request* q)
 static cpl_status evaluate_all(cpl_jacobian* j, const double* x, const request* q) {
   if (!j->directional) return by_differences(j, x, q);
   cpl_status st = by_directions(j, x, q);
-  if (st >= 0) return st;
+  if (st >= 0 || st == CPL_ERR_CANCELLED) return st;
   // the function is optional: differences replace it, unless the model has crashed in it
   cpli_error ignored = {0};
   cpli_error* before = cpli_divert_errors(j->ctx, &ignored);

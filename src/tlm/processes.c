@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/channel.h"
+#include "base/guard.h"
 #include "couplet/isolate.h"
 #include "tlm/build.h"
 
@@ -126,7 +128,9 @@ static cpl_status follow(cpli_tlm* m, cpli_tlm_part* p, double until) {
   while (st >= 0 && !atomic_load(&c->failed) && !cpli_part_done(m, p, until) &&
          cpli_now() < leave) {
     if (!cpli_part_ready(m, p, until)) {
+      cpli_guard_noted(cpli_channel_waits);
       await_news(c, leave);
+      cpli_guard_noted(NULL);
       continue;
     }
     st = cpli_part_begin(m, p, until);

@@ -331,11 +331,53 @@ static void steps_follow_the_tolerance(void** state) {
   }
 }
 
+static int warnings;
+
+static void count_warnings(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)user, (void)who;
+  warnings += level == CPL_LOG_WARNING && strstr(text, "a is not rolled back") != NULL;
+}
+
+static cpl_status save_while_interrupted(cpl_component* c, cpl_snapshot* s) {
+  (void)s;
+  cpl_context_cancel(c->ctx);
+  return cpl_fail(c->ctx, CPL_ERR_CANCELLED, "%s: interrupted", c->name);
+}
+
+static cpl_status save_badly(cpl_component* c, cpl_snapshot* s) {
+  (void)s;
+  return cpl_fail(c->ctx, CPL_ERR_MODEL, "%s: no room", c->name);
+}
+
+// A part whose state cannot be saved loses its rollback, with a warning. One that is interrupted
+// while it saves its state does not.
+static void an_interruption_is_no_lost_ability(void** state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    cpl_context_def logs = cpl_default_context_def();
+    logs.log = count_warnings;
+    cpl_context* ctx = cpl_context_create(&logs);
+    cpl_master_def def = cpl_default_master_def();
+    fake a = {0}, b = {0};
+    fake_make(&a, ctx, "a", 0, 0, true, false), fake_make(&b, ctx, "b", 0, 0, true, false);
+    a.ops.save = i == 0 ? save_badly : save_while_interrupted;
+    b.longest = 1;
+    warnings = 0;
+    CHECK_INT(run_pair(&a, &b, ctx, &def), i == 0 ? CPL_OK : CPL_ERR_CANCELLED);
+    CHECK_INT(warnings, i == 0 ? 1 : 0);
+    cpl_context_destroy(ctx);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(loops_are_solved),      cmocka_unit_test(chains_do_not_lag),
-      cmocka_unit_test(all_agree_on_a_step),   cmocka_unit_test(broken_promises_are_named),
-      cmocka_unit_test(orders_of_convergence), cmocka_unit_test(steps_follow_the_tolerance),
+      cmocka_unit_test(loops_are_solved),
+      cmocka_unit_test(chains_do_not_lag),
+      cmocka_unit_test(all_agree_on_a_step),
+      cmocka_unit_test(broken_promises_are_named),
+      cmocka_unit_test(orders_of_convergence),
+      cmocka_unit_test(steps_follow_the_tolerance),
+      cmocka_unit_test(an_interruption_is_no_lost_ability),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,7 +417,7 @@ static cpl_status along(fmu* f, const fmu_derivative* d, double* work) {
   if (c->ops->directional == NULL) return differences(f, d, work, work + d->n_knowns);
   cpl_status st = c->ops->directional(c, d->unknowns, d->n_unknowns, d->knowns, d->n_knowns,
                                       d->seed, d->sensitivity);
-  if (st >= 0 || f->model == NULL) return st;
+  if (st >= 0 || st == CPL_ERR_CANCELLED || f->model == NULL) return st;
   if (!f->warned_of_differences)
     cpl_log(f->ctx, CPL_LOG_WARNING, c->name, "differences replace directional derivatives: %s",
             cpl_context_error(f->ctx));
