@@ -239,7 +239,8 @@ static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
     double now = cpli_now();
     uint32_t n = atomic_load(&ch->shared->calls);
     if (n != calls) calls = n, began = now;
-    if (limit > 0 && now > began + limit) return CPLI_TOO_LATE;
+    const bool counts = n > 0 || !ch->limits_calls;
+    if (limit > 0 && counts && now > began + limit) return CPLI_TOO_LATE;
     if (cancelled == 0 && cpli_cancelled(ch->ctx)) cancelled = now;
     if (cancelled > 0 && now > cancelled + last_chance) return CPLI_BROKEN_OFF;
   }

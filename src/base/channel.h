@@ -28,9 +28,10 @@ typedef struct cpli_channel {
   cpli_shared* shared;
   char* data;  // behind it: for requests and answers
   size_t size;
-  pid_t pid;       // of the child; 0: none, or gone
-  int how;         // its exit status, as from waitpid()
-  unsigned forks;  // cpli_guard_forks of the child: a forked copy of it must not answer
+  pid_t pid;          // of the child; 0: none, or gone
+  int how;            // its exit status, as from waitpid()
+  unsigned forks;     // cpli_guard_forks of the child: a forked copy of it must not answer
+  bool limits_calls;  // the limit of a request begins with its first call of a model
   double usual_wait;
 } cpli_channel;
 

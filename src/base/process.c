@@ -142,6 +142,10 @@ static const char** compiler_words(cpl_context* ctx, size_t more, size_t* n) {
 
 static cpl_status explain(cpl_context* ctx, const char* what, const char* compiler, int code,
                           const char* output) {
+  if (code > 0 && output[strspn(output, " \t\n")] == '\0')
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "%s could not be compiled: %s ended with exit code %d and no message", what,
+                    compiler, code);
   if (code > 0) return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be compiled:\n%s", what, output);
   return cpl_fail(ctx, CPL_ERR_INPUT,
                   "%s could not be compiled: %s was ended by signal %d (%s)%s%s", what, compiler,

@@ -155,6 +155,14 @@ static void hash_text(cpli_hash* key, const char* text, size_t size) {
   }
 }
 
+// $CC may be a program that is no compiler.
+static cpl_status check_written(const job* j, const char* file) {
+  if (access(file, R_OK) == 0) return CPL_OK;
+  return cpl_fail(j->ctx, CPL_ERR_INPUT,
+                  "%s could not be compiled: the compiler (%s) succeeded, but has written nothing",
+                  j->path, getenv("CC") != NULL ? getenv("CC") : "cc");
+}
+
 // The text after preprocessing, the flags and the compiler are the key.
 static cpl_status make_key(job* j) {
   static const char* const flags[] = {MODEL_FLAGS};
@@ -164,6 +172,7 @@ static cpl_status make_key(job* j) {
   char *text = NULL, *compiler = NULL;
   size_t size = 0;
   cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
+  if (st >= 0) st = check_written(j, j->text);
   if (st >= 0) st = cpli_compiler_identity(j->ctx, &compiler);
   if (st >= 0) st = cpli_file_read(j->ctx, j->text, LARGEST, &text, &size);
   if (st >= 0) {
@@ -181,6 +190,7 @@ static cpl_status make_key(job* j) {
 static cpl_status compile(job* j, const char* target) {
   const char* args[] = {MODEL_FLAGS, "-shared", "-o", j->object, j->text, "-lm", NULL};
   cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
+  if (st >= 0) st = check_written(j, j->object);
   return st < 0 ? st : put_there(j->ctx, target, &j->key, j->object);
 }
 

@@ -73,6 +73,7 @@ cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user,
   if (st >= 0) st = cpli_channel_fork(&ch, -1, &in_child);
   if (in_child) work_in_child(&ch, cm->ctx, work, user);
   if (st >= 0) {
+    ch.limits_calls = true;
     cpli_answer answer = cpli_channel_ask(&ch, cm->host.call_timeout);
     outcome* o = (outcome*)ch.data;
     if (answer == CPLI_ANSWERED) {

@@ -316,6 +316,15 @@ static void how_a_compiler_ended_is_told(void** state) {
   CHECK_INT(number_of(ctx, "e.c"), CPL_ERR_INPUT);
   CHECK_CONTAINS(cpl_context_error(ctx), "./killed.sh was ended by signal 9");
   CHECK_CONTAINS(cpl_context_error(ctx), "half a message");
+  setenv("CC", "/bin/false", 1);
+  CHECK_INT(number_of(ctx, "e.c"), CPL_ERR_INPUT);
+  CHECK_STR(cpl_context_error(ctx),
+            "e.c could not be compiled: /bin/false ended with exit code 1 and no message");
+  setenv("CC", "/bin/true", 1);
+  CHECK_INT(number_of(ctx, "e.c"), CPL_ERR_INPUT);
+  CHECK_STR(cpl_context_error(ctx),
+            "e.c could not be compiled: the compiler (/bin/true) succeeded, but has written "
+            "nothing");
   unsetenv("CC");
   // programs that ignore the ends of their children
   write_text("wrong.c", "int f( {\n");
