@@ -6,11 +6,11 @@
 # cores: what takes more than about a second alone belongs into the first table.
 set(SLOW_TESTS
   "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
-  "^aggregate/directional$"
+  "^aggregate/(directional|event_order|serialize)$"
   "^assemble/(snapshot|switching_loop|tlm)$"
-  "^fmi/mutation$"
+  "^fmi/(image|library|mutation)$"
   "^format/number$"
-  "^master/(edges|tables)$"
+  "^master/(edges|tables|updates)$"
   "^model/(compiled|table)$"
   "^modes/(modes|steppers|system|varying_system)$"
   "^project/(compare_monolithic|documents|measured_documents|run_example)$"
