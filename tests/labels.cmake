@@ -16,6 +16,7 @@ set(SLOW_TESTS
   "^project/(compare_monolithic|documents|measured_documents|run_example)$"
   "^results/(read|results)$"
   "^solver/(jumps|projection|quadrature|restarts|steep)$"
+  "^study/(executor|kill)$"
   "^system/file$"
   "^view/diagram$"
   )
@@ -27,7 +28,7 @@ set(FAST_TESTS
   "^tlm/(cancel|joinfile|saved)$"
   )
 set(THREADED_TESTS
-  "^(base|master|tlm|view)/"
+  "^(base|master|study|tlm|view)/"
   "^assemble/(cosimulation|tlm)$"
   "^model/(compiled|isolate)$"
   "^fmi/fmi2_calls$"

@@ -9,19 +9,15 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/guard.h"
 
 enum { PARENT, CHILD };
@@ -196,28 +192,14 @@ void cpli_channel_close(cpli_channel* ch) {
   ch->shared = NULL;
 }
 
-// Until the child is waited for, its process and group numbers are not reused.
 static void end_child(cpli_channel* ch) {
-  if (ch->pid == 0) return;
-  kill(ch->pid, SIGKILL);
-  kill(-ch->pid, SIGKILL);
-  pid_t got;
-  cpli_guard_await_killed(true);
-  while ((got = waitpid(ch->pid, &ch->how, 0)) < 0 && errno == EINTR) {
-  }
-  cpli_guard_await_killed(false);
-  if (got < 0) ch->how = -1;
+  if (ch->pid != 0) ch->how = cpli_child_end(ch->pid);
   ch->pid = 0;
 }
 
 static bool has_ended(cpli_channel* ch) {
-  if (ch->pid == 0) return true;
-  siginfo_t info = {0};
-  int got = waitid(P_PID, (id_t)ch->pid, &info, WEXITED | WNOHANG | WNOWAIT);
-  if (got == 0 ? info.si_pid == 0 : errno == EINTR) return false;
-  if (got == 0) end_child(ch);  // and its descendants
-  else ch->how = -1, ch->pid = 0;
-  return true;
+  if (ch->pid != 0 && cpli_child_has_ended(ch->pid)) end_child(ch);  // and its descendants
+  return ch->pid == 0;
 }
 
 void cpli_channel_reap(cpli_channel* ch, double limit) {
@@ -272,40 +254,8 @@ cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
 
 //------------------------------------ child ------------------------------------
 
-static void close_others(int keep) {
-  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (null >= 0) dup2(null, STDIN_FILENO);
-  if (keep < 3) keep = 2;
-  if (keep > 3) syscall(SYS_close_range, 3U, (unsigned)keep - 1, 0U);
-  syscall(SYS_close_range, (unsigned)keep + 1, ~0U, 0U);
-}
-
-static int orphan_signal(void) { return SIGRTMAX - 5; }
-
-// The parent has ended or was killed: this process ends with all that it started.
-static void on_orphaned(int signal_number) {
-  (void)signal_number;
-  if (getpgrp() == getpid()) kill(0, SIGKILL);
-  raise(SIGKILL);
-}
-
-static void become_child(cpli_channel* ch, pid_t parent, int keep) {
-  setpgid(0, 0);
-  signal(orphan_signal(), on_orphaned);
-  prctl(PR_SET_PDEATHSIG, orphan_signal());
-  if (getppid() != parent) _exit(0);  // the parent ended first
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
-  signal(SIGINT, SIG_IGN);  // the parent handles it
-  signal(SIGHUP, SIG_IGN);
-  signal(SIGTERM, SIG_DFL);
-  signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from the background
-  close_others(keep);
-  cpli_guard_top = NULL;
-  cpli_guard_own_process();
+static void become_child(cpli_channel* ch) {
   cpli_guard_note = &ch->shared->note;
-  cpli_watch_steps(ch->ctx, NULL, NULL);  // the parent reports progress
   ch->forks = cpli_guard_forks;
   // processes forked by the model must not write into answers
   madvise(ch->shared, sizeof(cpli_shared) + ch->size, MADV_DONTFORK);
@@ -316,14 +266,11 @@ static void become_child(cpli_channel* ch, pid_t parent, int keep) {
 
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
   assert(ch->shared != NULL && ch->pid == 0);
-  pid_t parent = getpid();
-  fflush(NULL);  // buffered output must not be written twice
-  pid_t pid = fork();
+  const pid_t pid = cpli_child_fork(ch->ctx, keep);
   *in_child = pid == 0;
   if (pid < 0) return cpl_fail(ch->ctx, CPL_ERR_IO, "no process for a model: %s", strerror(errno));
   ch->pid = pid;
-  if (pid > 0) setpgid(pid, pid);  // in both processes, to avoid a race
-  if (pid == 0) become_child(ch, parent, keep);
+  if (pid == 0) become_child(ch);
   return CPL_OK;
 }
 
