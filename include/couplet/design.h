@@ -151,6 +151,99 @@ CPL_API uint64_t cpl_design_hash(const cpl_design* design);
 /// "grid", "random", "lhs", "sobol", "table", "morris", "saltelli".
 CPL_API const char* cpl_design_kind_text(cpl_design_kind kind);
 
+//------------------------------------ statistics ------------------------------------
+
+// Results are numbers, one per case. Those that are not finite (NaN for a case that failed) are
+// missing: statistics leave them out and count them.
+
+/// Moments of numbers that are added one by one; a zeroed one has none yet.
+typedef struct cpl_moments {
+  int64_t n, missing;
+  double mean;     ///< 0 while n is 0
+  double squares;  ///< sum of the squared distances from the mean
+  double least, greatest;
+} cpl_moments;
+
+CPL_API void cpl_moments_add(cpl_moments* m, double y);
+/// Add the numbers of other moments, as if they had been added one by one (up to rounding).
+CPL_API void cpl_moments_merge(cpl_moments* m, const cpl_moments* other);
+/// The standard deviation of a sample, with n - 1; NaN below two numbers.
+CPL_API double cpl_moments_deviation(const cpl_moments* m);
+
+/// Quantiles at n_p probabilities: with the m finite results in increasing order, from 0, the one
+/// at p * (m - 1), interpolated linearly (type 7 of Hyndman and Fan, the default of NumPy and R).
+/// NaN where all results are missing.
+CPL_API cpl_status cpl_quantiles(cpl_context* ctx, const double* y, int64_t n, const double* p,
+                                 size_t n_p, double* out);
+
+/// Counts of results in intervals of equal width. Each has its left end; the last one both.
+typedef struct cpl_histogram {
+  size_t n_bins;    ///< 0: all results are missing
+  double* edges;    ///< n_bins + 1
+  int64_t* counts;  ///< n_bins
+} cpl_histogram;
+
+/// n_bins 0: as many as the rule of Freedman and Diaconis gives, from 1 to 200.
+/// Owned: out by the caller, who calls cpl_histogram_free(), not needed after a failure.
+CPL_API cpl_status cpl_histogram_make(cpl_context* ctx, const double* y, int64_t n, size_t n_bins,
+                                      cpl_histogram* out);
+CPL_API void cpl_histogram_free(cpl_context* ctx, cpl_histogram* histogram);
+
+//------------------------------------ sensitivities ------------------------------------
+
+// In all of these `y` has one result per case of the design, in the order of the cases.
+
+/// The elementary effects of a factor: changes of the result by its moves, over their distance,
+/// where the range from the lowest to the highest level is 1.
+typedef struct cpl_morris_effect {
+  double mean;       ///< mu
+  double mean_abs;   ///< mu*, of the absolute effects: how much the factor matters
+  double deviation;  ///< sigma: nonlinear, or interacting with others
+} cpl_morris_effect;
+
+/// For CPL_DESIGN_MORRIS. Trajectories with a missing result are left out.
+/// Nullable: left_out, their number
+/// Returns:  CPL_ERR_INPUT for another kind of design. Effects are NaN where all are left out.
+CPL_API cpl_status cpl_morris_effects(const cpl_design* design, const double* y,
+                                      cpl_morris_effect* effects, int64_t* left_out);
+
+/// How to compute Sobol' indices. Start from cpl_default_sobol_def(), then change what you need.
+typedef struct cpl_sobol_def {
+  size_t size;        ///< set by cpl_default_sobol_def()
+  int32_t resamples;  ///< of the bootstrap; 0: no intervals; 500
+  double level;       ///< of confidence; 0.95
+  uint64_t seed;      ///< of the bootstrap; 1
+} cpl_sobol_def;
+
+CPL_DEFAULTS(sobol_def)  ///< cpl_default_sobol_def()
+
+/// Shares of the variance of the result. Intervals are quantiles of the bootstrap over base points.
+typedef struct cpl_sobol_index {
+  double first, first_low, first_high;  ///< due to the factor alone
+  double total, total_low, total_high;  ///< due to the factor and its interactions
+  int64_t n;                            ///< base points without a missing result
+} cpl_sobol_index;
+
+/// For CPL_DESIGN_SALTELLI: first-order indices by the estimator of Saltelli et al. (2010), total
+/// ones by that of Jansen (1999), of results minus their mean.
+/// Nullable: def
+/// Returns:  CPL_ERR_INPUT for another kind of design. Indices are NaN where the variance is zero.
+CPL_API cpl_status cpl_sobol_indices(const cpl_design* design, const double* y,
+                                     const cpl_sobol_def* def, cpl_sobol_index* indices);
+
+/// The importance of a factor from any cases.
+typedef struct cpl_sensitivity {
+  double regression;   ///< standardised coefficient of a linear regression on all factors
+  double correlation;  ///< of the ranks (Spearman)
+} cpl_sensitivity;
+
+/// For all kinds of designs. Both are 0 for a factor that does not vary, and NaN where there are
+/// too few results; the regression coefficient is NaN for a factor that is a linear combination of
+/// earlier ones.
+/// Nullable: r_squared, the share of the variance that the regression explains
+CPL_API cpl_status cpl_sensitivities(const cpl_design* design, const double* y,
+                                     cpl_sensitivity* out, double* r_squared);
+
 #ifdef __cplusplus
 }
 #endif

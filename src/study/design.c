@@ -88,10 +88,6 @@ static cpl_status check_factors(cpl_context* ctx, const cpl_design_def* def) {
 static cpl_status check_def(cpl_context* ctx, const cpl_design_def* def) {
   const bool sampled = def->kind != CPL_DESIGN_GRID && def->kind != CPL_DESIGN_TABLE;
   if ((size_t)def->kind >= N_KINDS) return cpl_fail(ctx, CPL_ERR_INPUT, "unknown kind of design");
-  if (def->kind == CPL_DESIGN_SOBOL || def->kind == CPL_DESIGN_MORRIS ||
-      def->kind == CPL_DESIGN_SALTELLI)
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED, "designs of kind %s are not available",
-                    kinds[def->kind]);
   if (sampled && def->n < 1)
     return cpl_fail(ctx, CPL_ERR_INPUT, "the number of %s is %lld; at least one is needed",
                     def->kind == CPL_DESIGN_MORRIS     ? "trajectories"
@@ -193,6 +189,22 @@ static cpl_status make_lhs(cpl_design* d) {
   return CPL_OK;
 }
 
+static cpl_status make_sobol(cpl_design* d) {
+  const bool saltelli = d->def.kind == CPL_DESIGN_SALTELLI;
+  const size_t n = d->def.n_factors * (saltelli ? 2 : 1);
+  if (n > CPL_MAX_SOBOL)
+    return cpl_fail(d->ctx, CPL_ERR_UNSUPPORTED, "%s designs have at most %d factors, not %zu",
+                    saltelli ? "Saltelli's" : "Sobol'", CPL_MAX_SOBOL / (saltelli ? 2 : 1),
+                    d->def.n_factors);
+  d->sobol = cpli_alloc(d->ctx, n, sizeof *d->sobol);
+  if (d->sobol == NULL) return cpli_nomem(d->ctx);
+  for (size_t i = 0; i < n; i++) {
+    cpli_sobol_directions(i, d->sobol[i].directions);
+    d->sobol[i].shift = cpli_random_bits(d->def.seed, i, cpli_stream(CPLI_STREAM_SHIFT, 0)).part[0];
+  }
+  return CPL_OK;
+}
+
 // What decides the values: the kind, the seed, the factors with their numbers, the table.
 static void make_hash(cpl_design* d) {
   cpli_hash h = cpli_hash_begin();
@@ -231,6 +243,8 @@ cpl_status cpl_design_create(cpl_context* ctx, const cpl_design_def* given, cpl_
   if (st >= 0) st = count_cases(d);
   if (st >= 0 && def.kind == CPL_DESIGN_GRID) st = make_grid(d);
   if (st >= 0 && def.kind == CPL_DESIGN_LHS) st = make_lhs(d);
+  if (st >= 0 && (def.kind == CPL_DESIGN_SOBOL || def.kind == CPL_DESIGN_SALTELLI))
+    st = make_sobol(d);
   if (st >= 0) make_hash(d);
   if (st < 0) {
     cpl_design_destroy(d);
@@ -249,8 +263,7 @@ void cpl_design_destroy(cpl_design* d) {
   cpli_free(d->ctx, d->strides);
   cpli_free(d->ctx, d->permutations);
   cpli_free(d->ctx, d->rows);
-  cpli_free(d->ctx, d->directions);
-  cpli_free(d->ctx, d->shifts);
+  cpli_free(d->ctx, d->sobol);
   cpli_free(d->ctx, d);
 }
 
@@ -268,24 +281,52 @@ static double lhs_point(const cpl_design* d, int64_t i, size_t factor) {
   return ((double)stratum + inside) / (double)d->cases;
 }
 
+static double sobol_point(const cpl_design* d, int64_t i, size_t dimension) {
+  const cpli_sobol_dimension* s = &d->sobol[dimension];
+  return cpli_sobol_shifted(s->directions, s->shift, (uint64_t)i);
+}
+
+static double saltelli_point(const cpl_design* d, int64_t i, size_t factor) {
+  const int64_t k = (int64_t)d->def.n_factors, matrix = i % (k + 2);
+  const bool of_b = matrix == k + 1 || matrix == (int64_t)factor + 1;
+  return sobol_point(d, i / (k + 2), of_b ? (size_t)k + factor : factor);
+}
+
 // The coordinate of a factor in the unit cube.
 static double point(const cpl_design* d, int64_t i, size_t factor) {
-  if (d->def.kind == CPL_DESIGN_LHS) return lhs_point(d, i, factor);
-  return cpli_unit_interval(
-      cpli_random_bits(d->def.seed, (uint64_t)i, cpli_stream(CPLI_STREAM_SAMPLE, factor)).part[0]);
+  switch (d->def.kind) {
+    case CPL_DESIGN_LHS: return lhs_point(d, i, factor);
+    case CPL_DESIGN_SOBOL: return sobol_point(d, i, factor);
+    case CPL_DESIGN_SALTELLI: return saltelli_point(d, i, factor);
+    default:
+      return cpli_unit_interval(
+          cpli_random_bits(d->def.seed, (uint64_t)i, cpli_stream(CPLI_STREAM_SAMPLE, factor))
+              .part[0]);
+  }
+}
+
+double cpli_design_value(const cpl_design* d, int64_t i, size_t f) {
+  const cpl_factor* factor = &d->factors[f];
+  switch (d->def.kind) {
+    case CPL_DESIGN_TABLE: return d->rows[(size_t)i * d->def.n_factors + f];
+    case CPL_DESIGN_GRID:
+      return cpl_factor_level(factor, i / d->strides[f] % cpl_factor_levels(factor));
+    case CPL_DESIGN_MORRIS: {
+      const int64_t length = (int64_t)d->def.n_factors + 1;
+      const cpli_trajectory t = cpli_trajectory_of(d, i / length);
+      return cpli_trajectory_value(&t, i % length, f);
+    }
+    default: return cpl_factor_quantile(factor, point(d, i, f));
+  }
 }
 
 void cpl_design_values(const cpl_design* d, int64_t i, double* values) {
   const size_t n = d->def.n_factors;
   assert(i >= 0 && i < d->cases);
-  if (d->def.kind == CPL_DESIGN_TABLE) {
-    memcpy(values, d->rows + (size_t)i * n, n * sizeof *values);
-    return;
-  }
-  for (size_t f = 0; f < n; f++) {
-    values[f] = d->def.kind == CPL_DESIGN_GRID
-                    ? cpl_factor_level(&d->factors[f],
-                                       i / d->strides[f] % cpl_factor_levels(&d->factors[f]))
-                    : cpl_factor_quantile(&d->factors[f], point(d, i, f));
+  if (d->def.kind == CPL_DESIGN_MORRIS) {  // the order of moves is made once
+    const cpli_trajectory t = cpli_trajectory_of(d, i / ((int64_t)n + 1));
+    for (size_t f = 0; f < n; f++) values[f] = cpli_trajectory_value(&t, i % ((int64_t)n + 1), f);
+  } else {
+    for (size_t f = 0; f < n; f++) values[f] = cpli_design_value(d, i, f);
   }
 }

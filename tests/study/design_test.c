@@ -4,39 +4,7 @@
 // Designs: which cases there are, in which order, and how samples are spread.
 #include "study/design.h"
 
-#include "testing.h"
-
-enum { MOST = 8 };
-
-static void write_file(const char* path, const char* text) {
-  FILE* f = fopen(path, "w");
-  CHECK(f != NULL);
-  fputs(text, f);
-  fclose(f);
-}
-
-// A design of factors by their texts, which end with NULL.
-static cpl_status try_design(cpl_context* ctx, cpl_design_kind kind, int64_t n, uint64_t seed,
-                             const char* const* texts, cpl_design** out) {
-  cpl_factor factors[MOST];
-  cpl_design_def def = cpl_default_design_def();
-  def.kind = kind;
-  def.n = n;
-  def.seed = seed;
-  def.factors = factors;
-  for (; texts[def.n_factors] != NULL; def.n_factors++)
-    CHECK_OK(ctx, cpl_factor_read(ctx, texts[def.n_factors], NULL, &factors[def.n_factors]));
-  cpl_status st = cpl_design_create(ctx, &def, out);
-  for (size_t i = 0; i < def.n_factors; i++) cpl_factor_free(ctx, &factors[i]);
-  return st;
-}
-
-static cpl_design* make_design(cpl_context* ctx, cpl_design_kind kind, int64_t n, uint64_t seed,
-                               const char* const* texts) {
-  cpl_design* d = NULL;
-  CHECK_OK(ctx, try_design(ctx, kind, n, seed, texts, &d));
-  return d;
-}
+#include "study_designs.h"
 
 static void grids_vary_the_first_factor_slowest(void** state) {
   cpl_context* ctx = *state;
@@ -120,7 +88,7 @@ static void wrong_designs_are_refused(void** state) {
   const struct {
     cpl_design_kind kind;
     int64_t n;
-    const char* texts[MOST];
+    const char* texts[MOST_FACTORS];
     const char* message;
   } wrong[] = {
       {CPL_DESIGN_GRID, 0, {NULL}, "no factors"},
@@ -234,7 +202,8 @@ static void samples_are_uniform(void** state) {
 
 static void cases_depend_on_the_definition_and_their_number_only(void** state) {
   cpl_context* ctx = *state;
-  const cpl_design_kind sampled[] = {CPL_DESIGN_RANDOM, CPL_DESIGN_LHS};
+  const cpl_design_kind sampled[] = {CPL_DESIGN_RANDOM, CPL_DESIGN_LHS, CPL_DESIGN_SOBOL,
+                                     CPL_DESIGN_SALTELLI};
   for (size_t kind = 0; kind < sizeof sampled / sizeof sampled[0]; kind++) {
     const char* texts[] = {"a=normal:0:1", "b=log:1:9", NULL};
     cpl_design* d = make_design(ctx, sampled[kind], 500, 9, texts);
@@ -297,8 +266,7 @@ static void memory_may_fail_at_any_time(void** state) {
   const double values[] = {1, 2};
   const cpl_factor lists[] = {{.name = "a", .kind = CPL_FACTOR_LIST, .n = 2, .values = values},
                               {.name = "b", .unit = "m", .a = 1}};
-  for (int kind = CPL_DESIGN_GRID; kind <= CPL_DESIGN_TABLE; kind++) {
-    if (kind == CPL_DESIGN_SOBOL) continue;
+  for (int kind = CPL_DESIGN_GRID; kind <= CPL_DESIGN_SALTELLI; kind++) {
     for (long n = 0;; n++) {
       test_heap heap = {.fail_at = -1};
       cpl_context* ctx = test_context_with_heap(&heap);

@@ -4,14 +4,7 @@
 // Texts of factors: what they mean, and what is wrong with those that are refused.
 #include "study/factor.h"
 
-#include "testing.h"
-
-static void write_file(const char* path, const char* text) {
-  FILE* f = fopen(path, "w");
-  CHECK(f != NULL);
-  fputs(text, f);
-  fclose(f);
-}
+#include "study_designs.h"
 
 static cpl_factor read_factor(cpl_context* ctx, const char* text) {
   cpl_factor f;
