@@ -200,6 +200,14 @@ void cpli_inputs_close(cpli_inputs* in) {
   *in = (cpli_inputs){0};
 }
 
+void cpli_inputs_rewind(cpli_inputs* in, double t) {
+  for (size_t i = 0; i < in->n; i++) {
+    cpli_follower* f = &in->list[i];
+    f->last = NAN;
+    if (f->from_table) f->cursor = cpli_cursor_at(&f->table_curve, t);
+  }
+}
+
 //------------------------------------ follow ------------------------------------
 
 static cpl_status check_value(cpl_component* c, const cpl_variable* v, double t, double value,

@@ -188,6 +188,13 @@ cpl_status cpli_recorder_wait(cpli_recorder* r) {
   return r->waits ? CPL_OK : cpli_nomem(r->c->ctx);
 }
 
+void cpli_recorder_rewind(cpli_recorder* r) {
+  r->points = 0;
+  r->spent_s = 0;
+  r->next = INFINITY;
+  cpli_rows_rewind(&r->rows);
+}
+
 cpl_status cpli_recorder_begin(cpli_recorder* r) {
   const cpl_run_def* def = r->def;
   if (r->memory != NULL) cpli_memory_begin(r->memory, r->columns, r->n);

@@ -67,6 +67,14 @@ void cpli_rows_close(cpli_rows* rows) {
   *rows = (cpli_rows){0};
 }
 
+void cpli_rows_rewind(cpli_rows* rows) {
+  rows->first = rows->end = rows->n_incomplete = 0;
+  for (size_t c = 0; c < rows->n; c++) {
+    rows->last_t[c] = NAN;
+    rows->open[c] = 0;
+  }
+}
+
 // Texts are borrowed from the component only until its next call.
 static cpl_status set_text(const cpli_rows* rows, cpl_value* to, const char* text) {
   if (to->string != NULL && text != NULL && strcmp(to->string, text) == 0) return CPL_OK;

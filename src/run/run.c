@@ -124,6 +124,11 @@ static cpl_status record_passed(run* r, double until) {
   return st;
 }
 
+// The kind of the next row, where there are segments.
+static void set_kind(run* r, cpli_point_kind kind) {
+  if (r->segments != NULL) r->segments->kind = kind;
+}
+
 static cpl_status update_event(run* r) {
   cpl_step_result result;
   cpl_status st;
@@ -132,6 +137,7 @@ static cpl_status update_event(run* r) {
   } while (st >= 0 && result.again);
   r->ended = st >= 0 && result.end == CPL_STEP_TERMINATE;
   r->recorded = false;
+  set_kind(r, CPLI_POINT_BEGIN);
   return st;
 }
 
@@ -144,9 +150,12 @@ static cpl_status dense_step(run* r) {
   double jump = cpli_inputs_next_jump(&r->inputs);
   double limit = fmin(jump, r->limit);
   double target = fmin(fmin(grid_next(&r->output), r->until), limit);
-  cpl_status st = r->s->ops->step(r->s, target, limit, &result);
+  cpl_status st = r->segments != NULL ? cpli_segments_target(r, limit, &target) : CPL_OK;
+  if (st < 0 || r->ended) return st;
+  st = r->s->ops->step(r->s, target, limit, &result);
   if (st < 0) return st;
   r->t = result.time;
+  if (r->segments != NULL) cpli_segments_reached(r, result.end != CPL_STEP_DONE);
   r->recorded = false;
   r->ended = result.end == CPL_STEP_TERMINATE;
   grid_pass(&r->output, r->t);
@@ -260,6 +269,7 @@ static cpl_status exchange_step(run* r) {
     r->ended = result.end == CPL_STEP_TERMINATE;
     if (st >= 0 && r->recorder.waits) st = cpli_recorder_sample(&r->recorder, r->t);
     bool event = result.end == CPL_STEP_EVENT;
+    set_kind(r, CPLI_POINT_END);
     if (st >= 0 && event) st = check_progress(r, before, &stands);
     if (st >= 0 && (event || r->ended)) st = record(r);
     if (st >= 0 && event && r->s->base.can.zero_step) {
@@ -274,7 +284,7 @@ static cpl_status exchange_step(run* r) {
   if (st < 0) return st;
   grid_pass(&r->exchange, r->t);
   double now = r->t + rounding(r);
-  if (r->t < r->until && now < grid_next(&r->output)) return CPL_OK;
+  if (r->segments == NULL && r->t < r->until && now < grid_next(&r->output)) return CPL_OK;
   grid_pass(&r->output, now);
   return record(r);
 }
@@ -354,7 +364,21 @@ cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* given) {
   return st >= 0 && rows_wait(r) ? cpli_recorder_wait(&r->recorder) : st;
 }
 
+void cpli_run_rewind(run* r) {
+  r->stats = (cpl_run_stats){0};
+  r->t = r->def.start_time;
+  r->until = r->def.stop_time;
+  r->since = r->shown = r->looked = cpli_now();
+  r->output.next = r->exchange.next = 1;
+  r->ended = r->running = r->has_starts = r->changed = r->recorded = false;
+  r->st = CPL_OK;
+  r->pace = (cpli_pace){0};
+  cpli_inputs_rewind(&r->inputs, r->t);
+  cpli_recorder_rewind(&r->recorder);
+}
+
 cpl_status cpli_run_start(run* r) {
+  if (r->segments != NULL) cpli_segments_start(r);
   cpli_watch_steps(r->s->base.ctx, on_stepped, r);
   cpl_status st = initialize(r);
   if (st >= 0) st = cpli_recorder_begin(&r->recorder);

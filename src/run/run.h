@@ -31,6 +31,8 @@ typedef struct cpli_inputs {
 
 cpl_status cpli_inputs_open(cpli_inputs* in, cpl_stepper* s, const cpl_run_def* def);
 void cpli_inputs_close(cpli_inputs* in);
+/// Back to before the start, for another run from t on.
+void cpli_inputs_rewind(cpli_inputs* in, double t);
 
 /// Sets the values at the start, before initialisation.
 cpl_status cpli_inputs_start(cpli_inputs* in, double t);
@@ -68,6 +70,8 @@ typedef struct cpli_rows {
 
 cpl_status cpli_rows_open(cpli_rows* rows, cpl_context* ctx, size_t n);
 void cpli_rows_close(cpli_rows* rows);
+/// Forgets all rows and values.
+void cpli_rows_rewind(cpli_rows* rows);
 /// Adds the present values; since: the time each of them belongs to.
 cpl_status cpli_rows_sample(cpli_rows* rows, const double* since, const cpl_value* now);
 /// Adds a row at t, not before the last one.
@@ -106,6 +110,8 @@ cpl_status cpli_recorder_wait(cpli_recorder* r);
 /// touches no result.
 cpl_status cpli_recorder_begin(cpli_recorder* r);
 void cpli_recorder_close(cpli_recorder* r);
+/// Back to before the first row; warnings that were given are not repeated.
+void cpli_recorder_rewind(cpli_recorder* r);
 /// Adds a row with the present values, at t.
 cpl_status cpli_recorder_point(cpli_recorder* r, double t);
 /// Adds a communication point at t that is no row.
@@ -134,6 +140,44 @@ cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values);
 void cpli_memory_cut(cpli_memory* m, double t);
 cpl_status cpli_memory_table(cpli_memory* m, const cpl_table** out);
 void cpli_memory_free(cpli_memory* m);
+
+//------------------------------------ segments.c ------------------------------------
+
+// A point of a segment. With segments, every row has one of these kinds.
+typedef enum cpli_point_kind {
+  CPLI_POINT_BEGIN,   // the start, or the values after an event: a segment begins
+  CPLI_POINT_NODE,    // inside of a segment
+  CPLI_POINT_END,     // a segment ends, and the next one begins
+  CPLI_POINT_OUTPUT,  // an output point only
+} cpli_point_kind;
+
+enum { CPLI_MAX_NODES = 16 };
+
+// Between events the solution consists of segments on which it is smooth: steps of the solver, or
+// communication steps. With segments, all their ends are rows, and of a stepper with dense output
+// also points inside of them, so that integrals and extrema of the solution can be computed as
+// accurately as the solution itself.
+typedef struct cpli_segments {
+  const double* nodes;   // ascending fractions of a segment, between 0 and 1
+  size_t n;              // nodes; at most CPLI_MAX_NODES
+  int32_t parts;         // each step of the solver is divided into so many segments; at least 1
+  cpli_point_kind kind;  // of the row that on_point receives
+  // the present segment
+  double begin, end;
+  size_t next;        // node
+  double step_end;    // of the solver's step
+  int32_t remaining;  // segments of that step
+} cpli_segments;
+
+struct cpl_simulation;
+
+/// Before the first row.
+void cpli_segments_start(struct cpl_simulation* r);
+/// Where the stepper goes next, at most to `target`: a node or the end of a segment. Integrates
+/// ahead to the end of the solver's next step where a segment begins.
+cpl_status cpli_segments_target(struct cpl_simulation* r, double limit, double* target);
+/// The kind of the row at r->t, which the stepper has reached. `stopped`: by an event.
+void cpli_segments_reached(struct cpl_simulation* r, bool stopped);
 
 //------------------------------------ run.c ------------------------------------
 
@@ -169,11 +213,14 @@ struct cpl_simulation {
   // the next call of on_step
   double shown, looked;
   int32_t skip, skipped;
-  cpli_memory memory;  // rows, where no callback takes them
+  cpli_memory memory;       // rows, where no callback takes them
+  cpli_segments* segments;  // Nullable
 };
 
 /// Checks the definition and opens inputs and recorder.
 cpl_status cpli_run_open(cpl_simulation* r, cpl_stepper* s, const cpl_run_def* def);
+/// Back to before the start, after the stepper was reset: start values are set again.
+void cpli_run_rewind(cpl_simulation* r);
 /// Initialises the stepper and records the start.
 cpl_status cpli_run_start(cpl_simulation* r);
 /// Advances to r->until, or to the end before it.
