@@ -203,6 +203,15 @@ typedef struct cpli_cosimulation {
   bool output_derivatives;
 } cpli_cosimulation;
 
+// The section `study`: texts as on the command line, which the room study reads.
+typedef struct cpli_study_texts {
+  const cpli_setting* over;  // factors
+  size_t n_over;
+  const cpli_located_text* curves;
+  size_t n_curves;
+  cpli_located_text design, sample, seed, table;  // Nullable
+} cpli_study_texts;
+
 // definition invariants: 1 names of models are unique, and without dots unless the definition is
 // hierarchical; then none is the beginning of another one up to a dot; 2 parameters and inputs
 // share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
@@ -232,6 +241,9 @@ struct cpl_system_def {
   cpli_observed* observed;
   cpli_located_text start_mode;
   size_t n_modes, n_observed, cap_modes, cap_observed;
+  const cpli_setting* measures;  // names and expressions over a run
+  size_t n_measures;
+  cpli_study_texts study;
   cpli_experiment experiment;
   int32_t manager_port;  // of a composite model; 0: not given
   cpli_cosimulation cosimulation;

@@ -421,6 +421,48 @@ static cpl_status read_master(reader* r, const cpli_yaml* node) {
   return st < 0 ? st : cpli_def_set_cosimulation(r->def, &m);
 }
 
+static cpl_status read_measures(reader* r, const cpli_yaml* node) {
+  cpli_setting* list = NULL;
+  cpl_status st = cpli_read_settings(r, node, "measures", &list, &r->def->n_measures);
+  r->def->measures = list;
+  return st;
+}
+
+static cpl_status read_curves(reader* r, const cpli_yaml* node, cpli_study_texts* study) {
+  cpl_status st = cpli_yaml_sequence(r->yaml, node, "curves");
+  cpli_located_text* list = st >= 0 ? cpli_def_array(r->def, node->count, sizeof *list) : NULL;
+  study->curves = list;
+  if (st < 0 || node->count == 0) return st;
+  if (list == NULL) return cpli_nomem(r->ctx);
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next)
+    st = cpli_read_text(r, c, "curves", &list[study->n_curves++]);
+  return st;
+}
+
+static cpl_status read_study(reader* r, const cpli_yaml* node) {
+  cpli_study_texts* study = &r->def->study;
+  const struct {
+    const char* key;
+    cpli_located_text* text;
+  } texts[] = {{"design", &study->design},
+               {"sample", &study->sample},
+               {"seed", &study->seed},
+               {"table", &study->table}};
+  enum { TEXTS = CPLI_COUNT(texts) };
+  const char* keys[TEXTS + 2] = {[TEXTS] = "over", [TEXTS + 1] = "curves"};
+  for (size_t i = 0; i < TEXTS; i++) keys[i] = texts[i].key;
+  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
+  for (size_t i = 0; i < TEXTS && st >= 0; i++) {
+    const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
+    if (value != NULL) st = cpli_read_text(r, value, keys[i], texts[i].text);
+  }
+  const cpli_yaml *over = cpli_yaml_get(node, "over"), *curves = cpli_yaml_get(node, "curves");
+  cpli_setting* list = NULL;
+  if (st >= 0 && over != NULL) st = cpli_read_settings(r, over, "over", &list, &study->n_over);
+  study->over = list;
+  return st >= 0 && curves != NULL ? read_curves(r, curves, study) : st;
+}
+
 static cpl_status read_interface(reader* r, const cpli_yaml* node) {
   return cpli_read_interface(r->def, r->yaml, NULL, node);
 }
@@ -448,6 +490,8 @@ static const struct section {
     {"events", EACH_KEY, read_event},
     {"record", EACH_ITEM, read_record},
     {"experiment", MAPPING, read_experiment},
+    {"measures", MAPPING, read_measures},
+    {"study", MAPPING, read_study},
     {"master", MAPPING, read_master},
     {"modes", MAPPING, cpli_read_modes},
     {"observe", EACH_KEY, cpli_read_observed},

@@ -255,7 +255,7 @@ static CPLI_IMAGE_TYPE(cosimulation_image, cpli_cosimulation, 224, cosimulation_
   CPLI_SIZE(cpl_system_def, n_##member), CPLI_STRUCT_LIST(cpl_system_def, member, n_##member, of)
 
 // Not stored: ctx, arena, no_memory, cap_... and ..._names, which a new definition has; call_log
-// and ssp.
+// and ssp; measures and study, which are used by studies only.
 static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, hierarchical),
     CPLI_TEXT(cpl_system_def, root),
@@ -281,7 +281,7 @@ static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, isolate),
     CPLI_NUMBER(cpl_system_def, call_timeout),
 };
-static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1088, def_fields);
+static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1232, def_fields);
 
 //------------------------------------ writing ------------------------------------
 

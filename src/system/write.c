@@ -521,6 +521,33 @@ static cpl_status write_modes(writer* w, const cpl_system_def* def) {
   return st;
 }
 
+//------------------------------------ studies ------------------------------------
+
+static void write_measures(writer* w, const cpl_system_def* def) {
+  if (def->n_measures > 0) begin_section(w, "measures");
+  for (size_t i = 0; i < def->n_measures; i++) {
+    begin_item(w, def->measures[i].name.text);
+    put_text(w, def->measures[i].value.text);
+    fputc('\n', w->out);
+  }
+}
+
+static void write_study(writer* w, const cpl_system_def* def) {
+  const cpli_study_texts* s = &def->study;
+  const bool any = s->n_over + s->n_curves > 0 || s->design.text != NULL ||
+                   s->sample.text != NULL || s->seed.text != NULL || s->table.text != NULL;
+  if (!any) return;
+  fprintf(w->out, "%*sstudy: ", w->indent, "");
+  flow f = begin_flow(w);
+  flow_settings(&f, "over", s->over, s->n_over);
+  flow_text(&f, "design", s->design.text);
+  flow_text(&f, "sample", s->sample.text);
+  flow_text(&f, "seed", s->seed.text);
+  flow_text(&f, "table", s->table.text);
+  flow_list(&f, "curves", s->curves, s->n_curves);
+  end_flow(&f, "\n");
+}
+
 //------------------------------------ the whole ------------------------------------
 
 static cpl_status write_sections(writer* w, const cpl_system_def* def, bool is_mode) {
@@ -544,6 +571,8 @@ static cpl_status write_sections(writer* w, const cpl_system_def* def, bool is_m
   write_interfaces(w, def);
   write_lines(w, def);
   write_record(w, def);
+  write_measures(w, def);
+  write_study(w, def);
   write_experiment(w, def, is_mode);
   write_master(w, def);
   w->how = outer;
