@@ -10,7 +10,7 @@
 #include "interrupt.h"
 
 const cli_verb* const cli_verbs[] = {
-    &cli_run,         &cli_info,      &cli_check,    &cli_graph,     &cli_linearize,
+    &cli_run, &cli_sweep,        &cli_info,      &cli_check,    &cli_graph,     &cli_linearize,
     &cli_build,       &cli_view,      &cli_plot,     &cli_convert,   &cli_crosscheck,
     &cli_tlm_inspect, &cli_tlm_serve, &cli_tlm_join, &cli_tlm_watch, NULL};
 

@@ -28,8 +28,7 @@ double progress_left(const progress* p, double t, double now) {
   return part > 0 ? (now - p->began) * (1 - part) / part : NAN;
 }
 
-// "45 s", "3 min 20 s", "2 h 5 min"
-static void print_duration(char* out, size_t size, double seconds) {
+void progress_duration(char* out, size_t size, double seconds) {
   const long s = lround(fmin(seconds, 1e9));
   if (s < 60) snprintf(out, size, "%ld s", s);
   else if (s < 3600) snprintf(out, size, "%ld min %ld s", s / 60, s % 60);
@@ -53,10 +52,18 @@ static int digits_of(double t, double step) {
 
 // The bar fills the rest of the line, and the text is cut at the width of the terminal: a wrapped
 // line could not be overwritten.
+void progress_draw(double part, const char* text) {
+  const int columns = (int)cli_terminal_width(stderr), room = columns - (int)strlen(text) - 4;
+  fputc('\r', stderr);
+  if (room >= 6) print_bar(part, room < 24 ? room : 24);
+  fprintf(stderr, "%.*s\033[K", columns - 1, text);
+  fflush(stderr);
+}
+
 static void show_bar(const progress* p, double t, int64_t events, double now) {
   const double part = part_of(p, t), speed = (t - p->start) / (now - p->began);
   char text[256], left[64], step[32] = "", rate[32];
-  print_duration(left, sizeof left, progress_left(p, t, now));
+  progress_duration(left, sizeof left, progress_left(p, t, now));
   if (p->step > 0) snprintf(step, sizeof step, "  step %.2g", p->step);
   if (speed < 0.005) snprintf(rate, sizeof rate, "%.1e", speed);
   else snprintf(rate, sizeof rate, "%.*f", speed < 10 ? 2 : 0, speed);
@@ -69,10 +76,7 @@ static void show_bar(const progress* p, double t, int64_t events, double now) {
                  (long long)events, events == 1 ? "" : "s");
     room = columns - n - 4;
   }
-  fputc('\r', stderr);
-  if (room >= 6) print_bar(part, room < 24 ? room : 24);
-  fprintf(stderr, "%.*s\033[K", columns - 1, text);
-  fflush(stderr);
+  progress_draw(part, text);
 }
 
 static void show_json(const progress* p, double t, int64_t events, double now, const char* state) {

@@ -22,5 +22,10 @@ void progress_begin(progress* p, const char* how, bool quiet);
 void progress_show(progress* p, double t, int64_t events);
 void progress_end(progress* p, double t, int64_t events, bool finished);
 
+// A bar and a text, on one line of the terminal that is overwritten by the next one.
+void progress_draw(double part, const char* text);
+// "45 s", "3 min 20 s", "2 h 5 min"
+void progress_duration(char* out, size_t size, double seconds);
+
 // Seconds that are left, by what was done so far; NAN: not known.
 double progress_left(const progress* p, double t, double now);

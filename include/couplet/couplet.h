@@ -40,6 +40,7 @@
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/solver.h"
+#include "couplet/study.h"
 #include "couplet/system.h"
 #include "couplet/table.h"
 #include "couplet/tlm.h"

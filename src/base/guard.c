@@ -301,8 +301,11 @@ const char* cpli_guard_program(void (*function)(void* user), void* user) {
                        : (function(user), NULL);
 }
 
+unsigned cpli_guard_crashes;
+
 void cpli_guard_recover(cpli_guard_frame* frame) {
   cpli_guard_top = frame->outer;
+  CPLI_ATOMIC_ADD(&cpli_guard_crashes, 1);
   if (frame->signal > 0) let_through(frame->signal);
 }
 

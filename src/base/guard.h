@@ -34,6 +34,9 @@ extern CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 /// Gives this thread its alternate stack; released when the thread ends.
 void cpli_guard_prepare_thread(void);
 
+/// Calls that ended by a crash, so far, in this process.
+extern unsigned cpli_guard_crashes;
+
 /// To be called after the jump: unblocks the signal, which is blocked in the handler.
 void cpli_guard_recover(cpli_guard_frame* frame);
 

@@ -124,6 +124,8 @@ typedef struct cpli_meter cpli_meter;
 cpl_status cpli_meter_create(const cpli_measures* measures, double rtol, cpli_meter** out);
 void cpli_meter_destroy(cpli_meter* meter);  // Nullable: meter
 
+/// Relative, of the solver.
+void cpli_meter_set_tolerance(cpli_meter* meter, double rtol);
 /// Connect it with a run, whose recorded variables include those of the measures.
 cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run);
 /// Before a run.

@@ -82,6 +82,8 @@ void cpli_meter_destroy(cpli_meter* meter) {
   cpli_free(ctx, meter);
 }
 
+void cpli_meter_set_tolerance(cpli_meter* meter, double rtol) { meter->rtol = rtol; }
+
 cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run) {
   const cpli_measures* m = meter->m;
   meter->columns = run->recorder.columns;

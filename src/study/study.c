@@ -1,0 +1,443 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A study from its definition to its files: checks factors, measures and curves before any case
+// runs, lets workers run the cases, and writes the results from the journal.
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "couplet/component.h"
+#include "format/file.h"
+#include "format/hash.h"
+#include "format/number.h"
+#include "format/source_loc.h"
+#include "study/executor.h"
+#include "system/definition.h"
+
+void cpl_init_study_def(cpl_study_def* def, size_t size) {
+  const cpl_study_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+
+static const cpl_description* desc_of(const cpli_study* s) { return s->source->desc; }
+
+//------------------------------------ times ------------------------------------
+
+static cpl_status take_times(cpli_study* s, cpl_experiment* e) {
+  cpli_study_plan* p = &s->plan;
+  const cpl_run_def* run = cpl_experiment_run_def(e);
+  p->start = run->start_time;
+  p->stop = run->stop_time;
+  const double span = p->stop - p->start;
+  if (!isfinite(span) || span < 0)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "the runs of a study go from %g to %g: they need an end",
+                    p->start, p->stop);
+  p->interval = run->interval > 0 ? run->interval : span / 500;
+  if (s->def.n_curves == 0 || span == 0) return CPL_OK;
+  const double count = fmax(1, ceil(span / p->interval * (1 - 1e-12) - 1e-9));
+  if (count > 1e7)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "curves of %g points are too long: the interval is %g s",
+                    count, p->interval);
+  p->n_times = (size_t)count + 1;
+  p->times = cpli_alloc(s->ctx, p->n_times, sizeof *p->times);
+  if (p->times == NULL) return cpli_nomem(s->ctx);
+  for (size_t i = 0; i + 1 < p->n_times; i++) p->times[i] = p->start + (double)i * p->interval;
+  p->times[p->n_times - 1] = p->stop;
+  return CPL_OK;
+}
+
+//------------------------------------ factors ------------------------------------
+
+static cpl_status refuse_factor(const cpli_study* s, const cpl_factor* f, const char* why) {
+  return cpl_fail_in(s->ctx, CPL_ERR_INPUT, desc_of(s)->name, f->name, NAN, "%s cannot vary: %s",
+                     f->name, why);
+}
+
+static cpl_status check_target(const cpli_study* s, const cpl_factor* f, const cpl_variable* v) {
+  if (v->type == CPL_STRING || v->type == CPL_BINARY || v->type == CPL_CLOCK)
+    return refuse_factor(s, f, "it is no number");
+  if (v->structural) return refuse_factor(s, f, "it determines sizes of arrays");
+  if (v->variability == CPL_VARIABILITY_CONSTANT) return refuse_factor(s, f, "it is a constant");
+  if (v->causality == CPL_CAUSALITY_INDEPENDENT) return refuse_factor(s, f, "it is the time");
+  const bool computed =
+      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
+  if (v->causality != CPL_CAUSALITY_INPUT && computed)
+    return refuse_factor(s, f, "the model computes it");
+  return CPL_OK;
+}
+
+static cpl_status convert_factor(cpli_study* s, size_t i, const cpl_factor* f,
+                                 const cpl_variable* v) {
+  if (f->unit == NULL) return CPL_OK;
+  if (v->unit < 0) return refuse_factor(s, f, "it has no unit, and its values are given with one");
+  const cpli_unit_relation found =
+      cpli_relate_to_variable(desc_of(s), v, f->unit, &s->plan.conversions[i]);
+  if (found == CPLI_UNITS_SAME) return CPL_OK;
+  s->plan.converted[i] = found == CPLI_UNITS_CONVERT;
+  if (s->plan.converted[i]) return CPL_OK;
+  return cpl_fail_in(s->ctx, CPL_ERR_INPUT, desc_of(s)->name, f->name, NAN,
+                     "%s cannot vary in \"%s\": its unit is %s", f->name, f->unit,
+                     desc_of(s)->units[v->unit].name);
+}
+
+static cpl_status check_factors(cpli_study* s) {
+  const cpl_design_def* d = cpl_design_definition(s->def.design);
+  cpli_study_plan* p = &s->plan;
+  p->n_factors = d->n_factors;
+  p->conversions = cpli_alloc(s->ctx, d->n_factors, sizeof *p->conversions);
+  p->converted = cpli_alloc(s->ctx, d->n_factors, sizeof *p->converted);
+  s->factor_units = cpli_alloc(s->ctx, d->n_factors, sizeof *s->factor_units);
+  if (p->conversions == NULL || p->converted == NULL || s->factor_units == NULL)
+    return cpli_nomem(s->ctx);
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < d->n_factors && st >= 0; i++) {
+    int32_t index = -1;
+    const cpl_factor* f = &d->factors[i];
+    st = cpl_require_variable(s->ctx, desc_of(s), f->name, &index);
+    if (st < 0) return st;
+    const cpl_variable* v = &desc_of(s)->vars[index];
+    st = check_target(s, f, v);
+    if (st >= 0) st = convert_factor(s, i, f, v);
+    const char* unit = v->unit >= 0 ? desc_of(s)->units[v->unit].name : "";
+    s->factor_units[i] = cpli_arena_strdup(&s->arena, f->unit != NULL ? f->unit : unit);
+    if (st >= 0 && s->factor_units[i] == NULL) st = cpli_nomem(s->ctx);
+  }
+  return st;
+}
+
+//------------------------------------ measures and curves ------------------------------------
+
+// Without measures and curves: the final values of outputs, or of what the file records.
+static cpl_status default_measures(cpli_study* s) {
+  const cpl_description* d = desc_of(s);
+  cpl_measure_def* list = cpli_arena_alloc(&s->arena, (size_t)d->n_vars, sizeof *list);
+  if (list == NULL) return cpli_nomem(s->ctx);
+  for (int32_t i = 0; i < d->n_vars; i++) {
+    const cpl_variable* v = &d->vars[i];
+    if (v->causality != CPL_CAUSALITY_OUTPUT || v->type == CPL_STRING || v->type == CPL_BINARY)
+      continue;
+    char* text = cpli_printf(s->ctx, "final('%s')", v->name);
+    cpl_measure_def* m = &list[s->def.n_measures++];
+    m->name = cpli_arena_strdup(&s->arena, v->name);
+    m->text = text != NULL ? cpli_arena_strdup(&s->arena, text) : NULL;
+    cpli_free(s->ctx, text);
+    if (m->name == NULL || m->text == NULL) return cpli_nomem(s->ctx);
+  }
+  s->def.measures = list;
+  if (s->def.n_measures > 0) return CPL_OK;
+  return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                  "%s has no outputs: say which measures or curves to record, for example "
+                  "final(x)",
+                  d->name);
+}
+
+// Texts of the file are needed longer than the file.
+static cpl_status file_measures(cpli_study* s, const cpl_system_def* def) {
+  cpl_measure_def* list = cpli_arena_alloc(&s->arena, def->n_measures, sizeof *list);
+  if (list == NULL) return cpli_nomem(s->ctx);
+  for (size_t i = 0; i < def->n_measures; i++) {
+    const cpli_setting* m = &def->measures[i];
+    const cpli_source_loc* loc = &m->value.loc;
+    list[i] = (cpl_measure_def){
+        .name = cpli_arena_strdup(&s->arena, m->name.text),
+        .text = cpli_arena_strdup(&s->arena, m->value.text),
+        .file = loc->file != NULL ? cpli_arena_strdup(&s->arena, loc->file) : NULL,
+        .line = loc->line,
+        .column = loc->column};
+    if (list[i].name == NULL || list[i].text == NULL) return cpli_nomem(s->ctx);
+  }
+  s->def.measures = list;
+  s->def.n_measures = def->n_measures;
+  return CPL_OK;
+}
+
+static cpl_status file_curves(cpli_study* s, const cpl_system_def* def) {
+  const char** list = cpli_arena_alloc(&s->arena, def->study.n_curves, sizeof *list);
+  if (list == NULL) return cpli_nomem(s->ctx);
+  for (size_t i = 0; i < def->study.n_curves; i++) {
+    list[i] = cpli_arena_strdup(&s->arena, def->study.curves[i].text);
+    if (list[i] == NULL) return cpli_nomem(s->ctx);
+  }
+  s->def.curves = list;
+  s->def.n_curves = def->study.n_curves;
+  return CPL_OK;
+}
+
+static cpl_status check_curves(cpli_study* s) {
+  s->curve_units = cpli_alloc(s->ctx, s->def.n_curves, sizeof *s->curve_units);
+  if (s->curve_units == NULL) return cpli_nomem(s->ctx);
+  for (size_t i = 0; i < s->def.n_curves; i++) {
+    int32_t index = -1;
+    const char* name = s->def.curves[i];
+    cpl_status st = cpl_require_variable(s->ctx, desc_of(s), name, &index);
+    if (st < 0) return st;
+    const cpl_variable* v = &desc_of(s)->vars[index];
+    if (v->type == CPL_STRING || v->type == CPL_BINARY)
+      return cpl_fail_in(s->ctx, CPL_ERR_INPUT, desc_of(s)->name, name, NAN,
+                         "%s cannot be a curve: it is no number", name);
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(s->def.curves[k], name) == 0)
+        return cpl_fail(s->ctx, CPL_ERR_INPUT, "the curve %s is named twice", name);
+    s->curve_units[i] =
+        cpli_arena_strdup(&s->arena, v->unit >= 0 ? desc_of(s)->units[v->unit].name : "");
+    if (s->curve_units[i] == NULL) return cpli_nomem(s->ctx);
+  }
+  s->plan.curves = s->def.curves;
+  s->plan.n_curves = s->def.n_curves;
+  return CPL_OK;
+}
+
+// Columns of the files have different names.
+static cpl_status check_names(const cpli_study* s) {
+  const cpl_design_def* d = cpl_design_definition(s->def.design);
+  for (size_t i = 0; i < s->def.n_measures; i++) {
+    const char* name = s->def.measures[i].name;
+    bool taken = strcmp(name, "failure") == 0;
+    for (size_t k = 0; k < d->n_factors; k++)
+      taken = taken || strcmp(d->factors[k].name, name) == 0;
+    if (taken)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                      "the measure %s has the name of another column: give it another one", name);
+  }
+  return CPL_OK;
+}
+
+static cpl_status take_measures(cpli_study* s) {
+  const cpl_system_def* def = cpl_system_definition(s->source);
+  cpl_status st = CPL_OK;
+  if (s->def.n_measures == 0 && def != NULL && def->n_measures > 0) st = file_measures(s, def);
+  if (st >= 0 && s->def.n_curves == 0 && def != NULL) st = file_curves(s, def);
+  if (st >= 0 && s->def.n_measures + s->def.n_curves == 0) st = default_measures(s);
+  if (st >= 0) st = check_curves(s);
+  return st < 0 ? st : check_names(s);
+}
+
+//------------------------------------ identity ------------------------------------
+
+static void put_number(FILE* out, const char* name, double value) {
+  char text[CPLI_NUMBER_SIZE];
+  cpli_format_double(text, value);
+  fprintf(out, "%s: %s\n", name, text);
+}
+
+static void put_hash(FILE* out, const char* name, cpli_hash hash) {
+  fprintf(out, "%s: %016llx%016llx\n", name, (unsigned long long)hash.part[0],
+          (unsigned long long)hash.part[1]);
+}
+
+// The file itself, not the files that it names.
+static cpl_status put_file(const cpli_study* s, FILE* out) {
+  const char* path = s->plan.settings.path;
+  const char* name = path != NULL ? strrchr(path, '/') : NULL;
+  fprintf(out, "file: %s\n", name != NULL ? name + 1 : path != NULL ? path : desc_of(s)->name);
+  if (path == NULL || access(path, R_OK) != 0) return CPL_OK;
+  char* bytes = NULL;
+  size_t n = 0;
+  cpl_status st = cpli_file_read(s->ctx, path, (size_t)1 << 32, &bytes, &n);
+  if (st < 0) return CPL_OK;  // a folder
+  cpli_hash hash = cpli_hash_begin();
+  cpli_hash_add(&hash, bytes, n);
+  put_hash(out, "content of the file", hash);
+  cpli_free(s->ctx, bytes);
+  return CPL_OK;
+}
+
+static void put_design(const cpli_study* s, FILE* out) {
+  const cpl_design_def* d = cpl_design_definition(s->def.design);
+  fprintf(out, "design: %s, %lld cases, seed %llu\n", cpl_design_kind_text(d->kind),
+          (long long)cpl_design_cases(s->def.design), (unsigned long long)d->seed);
+  for (size_t i = 0; i < d->n_factors; i++) {
+    char text[256];
+    cpl_factor_print(&d->factors[i], text, sizeof text);
+    fprintf(out, "factor: %s\n", text);
+  }
+  fprintf(out, "values of the design: %016llx\n",
+          (unsigned long long)cpl_design_hash(s->def.design));
+}
+
+// One line per property; see cpli_cases.identity.
+static cpl_status make_identity(cpli_study* s, cpl_experiment* e) {
+  size_t size = 0;
+  FILE* out = open_memstream(&s->identity, &size);
+  if (out == NULL) return cpli_nomem(s->ctx);
+  const cpl_experiment_settings* settings = &s->plan.settings;
+  const cpl_experiment_def* wanted = settings->experiment;
+  cpl_status st = put_file(s, out);
+  put_design(s, out);
+  for (size_t i = 0; i < s->def.n_measures; i++)
+    fprintf(out, "measure: %s = %s\n", s->def.measures[i].name, s->def.measures[i].text);
+  for (size_t i = 0; i < s->def.n_curves; i++) fprintf(out, "curve: %s\n", s->def.curves[i]);
+  put_number(out, "start", s->plan.start);
+  put_number(out, "stop", s->plan.stop);
+  put_number(out, "interval", s->plan.interval);
+  for (size_t i = 0; i < settings->n_starts; i++)
+    fprintf(out, "set: %s = %s\n", settings->starts[i].name, settings->starts[i].value);
+  if (wanted != NULL) {
+    if (wanted->solver != NULL) fprintf(out, "solver: %s\n", wanted->solver);
+    if (!isnan(wanted->rtol)) put_number(out, "rtol", wanted->rtol);
+    if (!isnan(wanted->atol)) put_number(out, "atol", wanted->atol);
+    if (!isnan(wanted->step)) put_number(out, "step", wanted->step);
+  }
+  (void)e;
+  if (fclose(out) != 0 && st >= 0) st = cpli_nomem(s->ctx);
+  return st;
+}
+
+//------------------------------------ preparation ------------------------------------
+
+// What can be wrong is found here, before a worker is made.
+static cpl_status prepare(cpli_study* s) {
+  cpl_experiment* e = NULL;
+  cpl_status st = cpl_experiment_create(s->ctx, &s->plan.settings, &e);
+  if (st >= 0) {
+    s->source = cpl_experiment_source(e);
+    st = check_factors(s);
+  }
+  if (st >= 0) st = take_measures(s);
+  if (st >= 0) st = take_times(s, e);
+  if (st >= 0)
+    st = cpli_measures_parse(s->ctx, s->def.measures, s->def.n_measures, desc_of(s), s->plan.start,
+                             s->plan.stop, &s->plan.measures);
+  if (st >= 0) st = make_identity(s, e);
+  if (st >= 0) s->title = cpli_arena_strdup(&s->arena, desc_of(s)->name);
+  if (st >= 0 && s->title == NULL) st = cpli_nomem(s->ctx);
+  cpl_experiment_destroy(e);
+  s->source = NULL;
+  return st;
+}
+
+static cpl_status take_journal_name(cpli_study* s) {
+  if (s->def.journal != NULL) return CPL_OK;
+  char* name = cpli_printf(s->ctx, "%s.journal", s->def.outputs[0]);
+  s->def.journal = name != NULL ? cpli_arena_strdup(&s->arena, name) : NULL;
+  cpli_free(s->ctx, name);
+  return s->def.journal != NULL ? CPL_OK : cpli_nomem(s->ctx);
+}
+
+// The results of an interrupted study are not overwritten unasked.
+static cpl_status check_journal(const cpli_study* s) {
+  cpli_journal* j = NULL;
+  int64_t done = 0, failed = 0;
+  if (s->def.resume || s->def.restart || access(s->def.journal, F_OK) != 0) return CPL_OK;
+  cpl_status st = cpli_journal_open_read(s->ctx, s->def.journal, &j);
+  if (st < 0) return st;
+  st = cpli_journal_count(j, &done, &failed);
+  const int64_t n = cpli_journal_about(j)->n;
+  cpli_journal_close(j);
+  if (st < 0 || done == 0) return st;
+  return cpli_fail_file(s->ctx, CPL_ERR_INPUT, s->def.journal,
+                        "it has %lld of %lld cases of a study that was interrupted: --resume goes "
+                        "on with it, --restart begins anew",
+                        (long long)done, (long long)n);
+}
+
+static cpl_status read_def(cpli_study* s, const cpl_study_def* def) {
+  cpl_status st = cpli_read_def(s->ctx, "cpl_study_def", def, &s->def, sizeof s->def);
+  if (st >= 0)
+    st = cpli_read_def(s->ctx, "cpl_experiment_settings", s->def.experiment, &s->plan.settings,
+                       sizeof s->plan.settings);
+  if (st < 0) return st;
+  s->plan.ctx = s->ctx;
+  s->plan.design = s->def.design;
+  s->plan.settings.record = NULL;
+  s->plan.settings.n_record = 0;
+  if (s->def.n_outputs == 0)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "a study needs a file for its results");
+  for (size_t i = 0; i < s->def.n_outputs; i++) {
+    st = cpli_study_check_output(s->ctx, s->def.outputs[i]);
+    if (st < 0) return st;
+  }
+  return take_journal_name(s);
+}
+
+//------------------------------------ execution ------------------------------------
+
+static cpl_status open_worker(void* user) {
+  cpli_study* s = user;
+  return cpli_runner_open(&s->plan, &s->runner);
+}
+
+static cpl_status run_case(void* user, int64_t i, double* values, char* failure, size_t size) {
+  return cpli_runner_case(((cpli_study*)user)->runner, i, values, failure, size);
+}
+
+static void close_worker(void* user) {
+  cpli_study* s = user;
+  cpli_runner_close(s->runner);
+  s->runner = NULL;
+}
+
+static cpl_study_progress progress_of(const cpli_progress* p) {
+  return (cpl_study_progress){.total = p->total,
+                              .done = p->done,
+                              .failed = p->failed,
+                              .resumed = p->resumed,
+                              .repeated = p->repeated,
+                              .seconds = p->seconds,
+                              .rate = p->rate,
+                              .workers = p->workers};
+}
+
+static void on_progress(void* user, const cpli_progress* p) {
+  const cpli_study* s = user;
+  const cpl_study_progress progress = progress_of(p);
+  if (s->def.on_progress != NULL) s->def.on_progress(s->def.user, &progress);
+}
+
+static cpl_status execute(cpli_study* s, cpl_study_summary* summary) {
+  const cpli_cases cases = {.n = cpl_design_cases(s->def.design),
+                            .n_values = cpli_study_values(&s->plan),
+                            .identity = s->identity,
+                            .user = s,
+                            .open = open_worker,
+                            .run = run_case,
+                            .close = close_worker};
+  const cpli_execution how = {.journal_path = s->def.journal,
+                              .resume = s->def.resume,
+                              .workers = s->def.workers,
+                              .case_timeout = s->def.case_timeout,
+                              .progress = on_progress,
+                              .progress_user = s};
+  cpli_progress progress = {0};
+  cpl_status st = cpli_execute(s->ctx, &cases, &how, &progress);
+  summary->progress = progress_of(&progress);
+  summary->is_coordinator = true;
+  return st;
+}
+
+//------------------------------------ the study ------------------------------------
+
+cpl_status cpl_study_run(cpl_context* ctx, const cpl_study_def* def, cpl_study_summary* summary) {
+  cpl_study_summary none;
+  if (summary == NULL) summary = &none;
+  *summary = (cpl_study_summary){0};
+  cpli_study s = {.ctx = ctx,
+                  .def = cpl_default_study_def(),
+                  .plan = {.settings = cpl_default_experiment_settings()}};
+  cpli_arena_init(&s.arena, ctx);
+  cpl_status st = read_def(&s, def);
+  if (st >= 0) st = check_journal(&s);
+  if (st >= 0) st = prepare(&s);
+  if (st >= 0) st = execute(&s, summary);
+  for (size_t i = 0; i < s.def.n_outputs && st >= 0; i++)
+    st = cpli_study_write(&s, s.def.outputs[i]);
+  if (st >= 0) unlink(s.def.journal);
+  cpli_study_free(&s);
+  return st;
+}
+
+void cpli_study_free(cpli_study* s) {
+  cpl_context* ctx = s->ctx;
+  cpli_measures_destroy(s->plan.measures);
+  cpli_free(ctx, s->plan.conversions);
+  cpli_free(ctx, s->plan.converted);
+  cpli_free(ctx, s->plan.times);
+  cpli_free(ctx, s->factor_units);
+  cpli_free(ctx, s->curve_units);
+  free(s->identity);
+  cpli_arena_free(&s->arena);
+}

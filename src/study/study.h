@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A study, as its files see it.
+#pragma once
+
+#include "study/runner.h"
+
+typedef struct cpli_study {
+  cpl_context* ctx;
+  cpl_study_def def;  // completed from the system file
+  cpli_arena arena;
+  cpli_study_plan plan;
+  const cpl_source* source;  // while the study is prepared
+  const char* title;         // name of the model
+  char* identity;            // by open_memstream()
+  const char** factor_units;
+  const char** curve_units;
+  cpli_runner* runner;  // in a worker
+} cpli_study;
+
+void cpli_study_free(cpli_study* s);
+
+//------------------------------------ write.c ------------------------------------
+
+/// Whether results can be written to a file of this name: its ending, and a folder to write to.
+cpl_status cpli_study_check_output(cpl_context* ctx, const char* path);
+/// Write the results of the journal; the format follows the name.
+cpl_status cpli_study_write(const cpli_study* s, const char* path);
