@@ -116,8 +116,8 @@ static cpl_status choose_design(const sweep* s, cpl_design_texts* texts) {
   for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
     if (!kinds[i].given) continue;
     if (texts->design != NULL)
-      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s and --%s: a study has one design",
-                      texts->design, kinds[i].design);
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "--%s and --%s: a study has one design", texts->design,
+                      kinds[i].design);
     texts->design = kinds[i].design;
     texts->sample = kinds[i].sample;
   }
@@ -180,8 +180,8 @@ static cpl_status run_study(sweep* s) {
 
 static cpl_status check_numbers(const sweep* s) {
   const sweep_args* a = s->args;
-  const bool whole = isnan(a->workers) || (a->workers >= 1 && a->workers <= 4096 &&
-                                           a->workers == floor(a->workers));
+  const bool whole = isnan(a->workers) ||
+                     (a->workers >= 1 && a->workers <= 4096 && a->workers == floor(a->workers));
   if (!whole)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--workers takes a number from 1 on, not %g",
                     a->workers);

@@ -121,10 +121,10 @@ double cpli_panel_tail(const cpli_panel* p, size_t var);
 typedef struct cpli_meter cpli_meter;
 
 /// Owned: *out by the caller, who calls cpli_meter_destroy() before cpli_measures_destroy().
-cpl_status cpli_meter_create(const cpli_measures* measures, double rtol, cpli_meter** out);
+cpl_status cpli_meter_create(const cpli_measures* measures, cpli_meter** out);
 void cpli_meter_destroy(cpli_meter* meter);  // Nullable: meter
 
-/// Relative, of the solver.
+/// The relative tolerance of the solver; 1e-6 where it is not set.
 void cpli_meter_set_tolerance(cpli_meter* meter, double rtol);
 /// Connect it with a run, whose recorded variables include those of the measures.
 cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run);

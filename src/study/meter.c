@@ -46,12 +46,12 @@ struct cpli_meter {
 
 //------------------------------------ life ------------------------------------
 
-cpl_status cpli_meter_create(const cpli_measures* m, double rtol, cpli_meter** out) {
+cpl_status cpli_meter_create(const cpli_measures* m, cpli_meter** out) {
   cpl_context* ctx = m->ctx;
   *out = NULL;
   cpli_meter* meter = cpli_alloc(ctx, 1, sizeof *meter);
   if (meter == NULL) return cpli_nomem(ctx);
-  *meter = (cpli_meter){.m = m, .ctx = ctx, .rtol = rtol};
+  *meter = (cpli_meter){.m = m, .ctx = ctx, .rtol = 1e-6};
   size_t n_outer = 1;
   for (size_t i = 0; i < m->n; i++)
     if (m->list[i].n_sources > n_outer) n_outer = m->list[i].n_sources;

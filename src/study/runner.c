@@ -15,6 +15,7 @@
 struct cpli_runner {
   const cpli_study_plan* plan;
   cpl_context* ctx;
+  cpl_experiment* opener;  // owns the source, which is opened once
   cpl_experiment* experiment;
   cpl_simulation* sim;
   cpli_meter* meter;
@@ -109,6 +110,7 @@ static cpl_status make_stepper(cpli_runner* r) {
   const cpli_study_plan* p = r->plan;
   destroy_stepper(r);
   cpl_experiment_settings settings = p->settings;
+  settings.source = cpl_experiment_source(r->opener);
   cpl_status st = cpl_experiment_create(r->ctx, &settings, &r->experiment);
   if (st >= 0) st = cpl_experiment_prepare(r->experiment);
   if (st < 0) return st;
@@ -141,7 +143,8 @@ cpl_status cpli_runner_open(const cpli_study_plan* plan, cpli_runner** out) {
   r->plan = plan;
   r->ctx = plan->ctx;
   cpl_status st = allocate(r) ? CPL_OK : cpli_nomem(r->ctx);
-  if (st >= 0) st = cpli_meter_create(plan->measures, 1e-6, &r->meter);
+  if (st >= 0) st = cpli_meter_create(plan->measures, &r->meter);
+  if (st >= 0) st = cpl_experiment_create(r->ctx, &plan->settings, &r->opener);
   if (st >= 0) st = make_stepper(r);
   if (st >= 0) cpli_meter_set_tolerance(r->meter, cpl_experiment_solver(r->experiment)->rtol);
   if (st >= 0) *out = r;
@@ -153,6 +156,7 @@ void cpli_runner_close(cpli_runner* r) {
   if (r == NULL) return;
   cpl_context* ctx = r->ctx;
   destroy_stepper(r);
+  cpl_experiment_destroy(r->opener);
   cpli_meter_destroy(r->meter);
   cpli_free(ctx, r->record);
   cpli_free(ctx, r->targets);

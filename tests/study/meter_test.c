@@ -114,7 +114,8 @@ static void measure(cpl_context* ctx, setting s, const char* const* texts, size_
   solver.restart_each_step = s.step > 0;
   CHECK_OK(ctx, cpl_c_define(ctx, s.model, &source));
   CHECK_OK(ctx, cpli_measures_parse(ctx, defs, n, source->desc, 0, s.stop, &measures));
-  CHECK_OK(ctx, cpli_meter_create(measures, s.rtol, &meter));
+  CHECK_OK(ctx, cpli_meter_create(measures, &meter));
+  cpli_meter_set_tolerance(meter, s.rtol);
   CHECK_OK(ctx, cpl_source_make_model(source, s.model->name, &model));
   CHECK_OK(ctx, cpl_integrate(model, &solver, &stepper));
   if (s.step > 0) stepper->base.can.dense_output = false;
