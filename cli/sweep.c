@@ -246,7 +246,7 @@ static void print_summary(const sweep* s) {
 static void print_kept(const sweep* s) {
   const cpl_study_progress* p = &s->summary.progress;
   if (p->done == 0) return;
-  fprintf(stderr, "couplet: %lld of %lld cases are done and kept; --resume goes on from there\n",
+  fprintf(stderr, "couplet: %lld of %lld cases are kept; --resume goes on from there\n",
           (long long)p->done, (long long)p->total);
 }
 

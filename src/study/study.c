@@ -121,10 +121,12 @@ static cpl_status default_measures(cpli_study* s) {
     if (v->causality != CPL_CAUSALITY_OUTPUT || v->type == CPL_STRING || v->type == CPL_BINARY)
       continue;
     char* text = cpli_printf(s->ctx, "final('%s')", v->name);
+    char* name = cpli_printf(s->ctx, "final(%s)", v->name);
     cpl_measure_def* m = &list[s->def.n_measures++];
-    m->name = cpli_arena_strdup(&s->arena, v->name);
+    m->name = name != NULL ? cpli_arena_strdup(&s->arena, name) : NULL;
     m->text = text != NULL ? cpli_arena_strdup(&s->arena, text) : NULL;
     cpli_free(s->ctx, text);
+    cpli_free(s->ctx, name);
     if (m->name == NULL || m->text == NULL) return cpli_nomem(s->ctx);
   }
   s->def.measures = list;
