@@ -288,7 +288,7 @@ static void an_interrupted_study_is_not_overwritten(void** state) {
   (void)state;
   write_models();
   const char* const slow[] = {"sweep", "decay.c", "--over", "k=1,2,5,6", "--stop", "50",
-                              "-j",    "1",       "-q",     "-o",          "i.csv",  NULL};
+                              "-j",    "1",       "-q",     "-o",        "i.csv",  NULL};
   const pid_t pid = start_couplet(slow, -1, -1);
   for (int i = 0; i < 2000 && access("i.csv.journal", F_OK) != 0; i++) usleep(10000);
   usleep(500000);
