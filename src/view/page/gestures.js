@@ -16,11 +16,14 @@ function bindGestures(plot) {
     else plot.zoomX(factor, (e.clientX - r.left) / r.width, 0);
   }, {passive: false});
 
-  let pressed = null; // where the button went down: a click that moved less than a box has pins the cursor
+  // A press that ends where it began pins the cursor. uPlot withholds some clicks, so that pointers count here.
+  let pressed = null;
   surface.addEventListener('pointerdown', e => { pressed = e.isPrimary && e.button === 0 && !e.shiftKey ? [e.clientX, e.clientY] : null; });
-  surface.addEventListener('click', e => {
-    if (!plot.u || plot.phase || !pressed || !plot.u.over.contains(e.target) || e.detail > 1) return;
-    if (Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4) app.setPin({kind: plot.kind, x: plot.u.posToVal(e.clientX - box().left, 'x')});
+  surface.addEventListener('pointercancel', () => { pressed = null; });
+  surface.addEventListener('pointerup', e => {
+    if (!plot.u || plot.phase || !pressed || Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) >= 4) return;
+    const r = box(), inside = e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom;
+    if (inside) app.setPin({kind: plot.kind, x: plot.u.posToVal(e.clientX - r.left, 'x')});
   });
 
   surface.addEventListener('pointerdown', e => {

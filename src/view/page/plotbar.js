@@ -123,7 +123,7 @@ Object.assign(Plot.prototype, {
     const other = what.startsWith('minus ') ? others[Number(what.slice(6))] : null;
     const enclosed = c => c.derived || c.difference ? '(' + c.expression + ')' : c.expression;
     const expression = other ? enclosed(curve) + ' - ' + enclosed(other) : expressions[what]();
-    drawExpression(this, expression, null);
+    app.notice(drawExpression(this, expression, null));
   },
 });
 
@@ -132,18 +132,15 @@ Object.assign(Plot.prototype, {
 // The curve that the expression in the field replaces: {plot, curve} or null.
 let edited = null;
 
-// Draws an expression in a plot, in place of a curve where there is one. Returns the reason where that cannot be.
+// Draws an expression in a plot, in place of a curve where there is one. Returns the reason where that cannot be, '' otherwise.
 function drawExpression(plot, text, instead) {
   let curves;
   try {
     curves = derivedCurves(text.trim());
   } catch (e) {
     if (!(e instanceof ExpressionError)) throw e;
-    $('derive-error').textContent = e.message;
-    app.notice(e.message);
     return e.message;
   }
-  $('derive-error').textContent = '';
   if (instead) plot.curves = plot.curves.filter(c => !(c.derived && c.text === instead.text));
   plot.addCurves(curves);
   plot.show();
@@ -166,7 +163,9 @@ function bindExpressionField() {
     if (text === '') return;
     if (!app.active) app.add(new Plot('time'));
     const plot = edited?.plot ?? app.active;
-    if (drawExpression(plot, text, edited?.curve) === '') { $('expression').value = ''; edited = null; }
+    const reason = drawExpression(plot, text, edited?.curve);
+    $('derive-error').textContent = reason;
+    if (reason === '') { $('expression').value = ''; edited = null; }
   });
   $('expression').addEventListener('input', () => {
     $('derive-error').textContent = '';
