@@ -49,7 +49,7 @@ int cli_version(bool verbose) {
   printf("couplet %s\n", cpl_version());
   if (!verbose) {
     if (cpli_klu_load() == NULL)
-      printf("without KLU: large systems of equations are slow (--verbose shows details)\n");
+      printf("without KLU: large systems of equations are slower (--verbose shows details)\n");
     return CLI_OK;
   }
   printf("licence BSD-2-Clause\n\n");

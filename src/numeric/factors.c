@@ -82,10 +82,10 @@ static void append(graph* g, list* l, int32_t v) {
 }
 
 // In both directions of a dependency; marks avoid duplicate entries.
-static void take_neighbours(graph* g, const cpli_pattern* p) {
+static void take_neighbours(graph* g, const int32_t* first, const int32_t* row) {
   for (int32_t j = 0; j < g->n; j++) {
-    for (int32_t k = p->first[j]; k < p->first[j + 1] && !g->no_memory; k++) {
-      int32_t i = p->row[k];
+    for (int32_t k = first[j]; k < first[j + 1] && !g->no_memory; k++) {
+      int32_t i = row[k];
       if (i == j) continue;
       append(g, &g->lists[j], i);
       append(g, &g->lists[i], j);
@@ -212,7 +212,7 @@ cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, doub
   *e = (cpli_factors){.ctx = ctx, .pattern = pattern, .n = g.n};
   e->order = g.order = cpli_alloc(ctx, (size_t)g.n, sizeof *g.order);
   bool fine = e->order != NULL && make_graph(&g), sparse = false;
-  if (fine) take_neighbours(&g, pattern);
+  if (fine) take_neighbours(&g, pattern->first, pattern->row);
   if (fine && !g.no_memory) sparse = find_order(&g);
   fine = fine && !g.no_memory;
   if (fine && sparse) fine = allocate(e, g.filled);
@@ -225,6 +225,19 @@ cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, doub
   }
   free_graph(&g);
   return fine ? CPL_OK : cpli_nomem(ctx);
+}
+
+cpl_status cpli_minimum_degree(cpl_context* ctx, int32_t n, const int32_t* first,
+                               const int32_t* row, double max_filled, int32_t* order,
+                               size_t* filled, bool* sparse) {
+  graph g = {.ctx = ctx, .n = n, .max_filled = max_filled, .order = order};
+  bool fine = make_graph(&g);
+  *sparse = false;
+  if (fine) take_neighbours(&g, first, row);
+  if (fine && !g.no_memory) *sparse = find_order(&g);
+  *filled = g.filled;
+  free_graph(&g);
+  return fine && !g.no_memory ? CPL_OK : cpli_nomem(ctx);
 }
 
 void cpli_factors_destroy(cpli_factors* e) {

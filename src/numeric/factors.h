@@ -19,6 +19,13 @@ cpl_status cpli_factors_make(cpl_context* ctx, const cpli_pattern* pattern, doub
                              cpli_factors** out);
 void cpli_factors_destroy(cpli_factors* e);  // Nullable: e
 
+/// The order of the unknowns alone, for columns with these rows: order[n]. *filled: the entries of
+/// L without its diagonal, if pivots stay there. *sparse: no more than that fraction is filled in;
+/// otherwise the order is not complete.
+cpl_status cpli_minimum_degree(cpl_context* ctx, int32_t n, const int32_t* first,
+                               const int32_t* row, double max_filled, int32_t* order,
+                               size_t* filled, bool* sparse);
+
 /// jac has the entries of J, in the order of the pattern. false: a pivot vanished.
 bool cpli_factors_find(cpli_factors* e, const double* jac, double gamma);
 /// The same for a symmetric positive semidefinite matrix: unknowns whose pivot is not larger than

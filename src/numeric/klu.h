@@ -3,7 +3,7 @@
 //
 // KLU, which factorises sparse matrices: a shared library that is loaded when it is first needed
 // (its licence is the LGPL). Without its header at build time or the library at run time,
-// numeric/sparse.c uses dense matrices.
+// numeric/sparse.c uses factors of our own.
 #pragma once
 
 #include "base/base.h"

@@ -1,14 +1,18 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pivots of KLU are reused as long as the estimated reciprocal condition number stays above 1e-14;
-// without KLU the same interface is implemented by dense LU.
+// Pivots are reused as long as the estimated reciprocal condition number stays above 1e-14. Without
+// KLU the same interface is implemented by factors of our own (left_looking.h) and, for matrices
+// that are small or become full, by dense LU. A complex matrix is then a real one of twice the
+// size.
 #include "numeric/sparse.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "numeric/complex_lu.h"
 #include "numeric/klu.h"
+#include "numeric/left_looking.h"
 #include "numeric/lu.h"
 #include "numeric/pattern.h"
 
@@ -20,6 +24,13 @@ typedef struct dense {
   double* b;  // real parts, then imaginary parts
 } dense;
 
+// A matrix of twice the size that has [re -im; im re] for every complex entry.
+typedef struct pairs {
+  int32_t *first, *row;
+  double* entries;
+  cpli_left_looking* factors;
+} pairs;
+
 struct cpli_sparse {
   cpl_context* ctx;
   int32_t n;
@@ -27,7 +38,9 @@ struct cpli_sparse {
   bool by_rows;
   int32_t singular;
   dense dense;
-  const cpli_klu* klu;  // Nullable: the dense matrices
+  cpli_left_looking* own;  // Nullable: KLU or the dense matrices
+  pairs pairs;             // where there is `own`, at first use
+  const cpli_klu* klu;     // Nullable: those above
 #ifdef CPL_KLU
   klu_common common;
   klu_symbolic* symbolic;
@@ -91,11 +104,69 @@ static void dense_solve_complex(cpli_sparse* s, double* b) {
   for (size_t i = 0; i < n; i++) b[2 * i] = d->b[i], b[2 * i + 1] = d->b[n + i];
 }
 
+//------------------------------------ factors of our own ------------------------------------
+
+static const double worst_condition = 1e-14;  // below it new pivots are chosen
+
+enum { SMALLEST = 32 };                // below it dense matrices are as fast
+static const double max_filled = 0.2;  // above this density, too
+
+static cpl_status own_make(cpli_sparse* s) {
+  if (s->klu != NULL || s->n < SMALLEST) return CPL_OK;
+  return cpli_left_looking_make(s->ctx, s->n, s->first, s->row, max_filled, &s->own);
+}
+
+// Old pivots where they are good enough. Returns as cpli_left_looking_factor().
+static int32_t own_factor(cpli_left_looking* f, const double* entries, bool* anew) {
+  bool reuses = !*anew;
+  *anew = false;
+  if (reuses && cpli_left_looking_refactor(f, entries) > worst_condition) return -1;
+  return cpli_left_looking_factor(f, entries);
+}
+
+static bool make_pairs(cpli_sparse* s) {
+  pairs* p = &s->pairs;
+  size_t n = 2 * (size_t)s->n, entries = 4 * (size_t)s->first[s->n];
+  p->first = cpli_alloc(s->ctx, n + 1, sizeof *p->first);
+  p->row = cpli_alloc(s->ctx, entries, sizeof *p->row);
+  p->entries = cpli_alloc(s->ctx, entries, sizeof *p->entries);
+  if (p->first == NULL || p->row == NULL || p->entries == NULL) return false;
+  int32_t at = 0;
+  for (int32_t j = 0; j < 2 * s->n; j++) {
+    p->first[j] = at;
+    for (int32_t k = s->first[j / 2]; k < s->first[j / 2 + 1]; k++) {
+      p->row[at++] = 2 * s->row[k];
+      p->row[at++] = 2 * s->row[k] + 1;
+    }
+  }
+  p->first[2 * s->n] = at;
+  return cpli_left_looking_make(s->ctx, 2 * s->n, p->first, p->row, 1, &p->factors) >= 0;
+}
+
+static bool own_factor_complex(cpli_sparse* s, const double* entries) {
+  pairs* p = &s->pairs;
+  if (p->factors == NULL && !make_pairs(s)) return false;
+  for (int32_t j = 0, at = 0; j < 2 * s->n; j++) {
+    for (int32_t k = s->first[j / 2]; k < s->first[j / 2 + 1]; k++) {
+      double re = entries[2 * k], im = entries[2 * k + 1];
+      p->entries[at++] = j % 2 == 0 ? re : -im;
+      p->entries[at++] = j % 2 == 0 ? im : re;
+    }
+  }
+  return own_factor(p->factors, p->entries, &s->anew_complex) < 0;
+}
+
+static void own_free(cpli_sparse* s) {
+  cpli_left_looking_destroy(s->own);
+  cpli_left_looking_destroy(s->pairs.factors);
+  cpli_free(s->ctx, s->pairs.first);
+  cpli_free(s->ctx, s->pairs.row);
+  cpli_free(s->ctx, s->pairs.entries);
+}
+
 //------------------------------------ KLU ------------------------------------
 
 #ifdef CPL_KLU
-
-static const double worst_condition = 1e-14;  // below it new pivots are chosen
 
 static cpl_status by_klu_make(cpli_sparse* s) {
   if (s->klu == NULL || s->n == 0) return CPL_OK;
@@ -165,7 +236,7 @@ static void by_klu_solve_complex(cpli_sparse* s, double* b) { (void)s, (void)b; 
 
 #endif
 
-//------------------------------------ either ------------------------------------
+//------------------------------------ any of them ------------------------------------
 
 cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, const int32_t* row,
                             bool by_rows, cpli_sparse** out) {
@@ -179,37 +250,47 @@ cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, c
                      .by_rows = by_rows,
                      .singular = -1,
                      .klu = cpli_klu_load()};
-  return by_klu_make(s);
+  cpl_status st = by_klu_make(s);
+  return st < 0 ? st : own_make(s);
 }
 
 void cpli_sparse_destroy(cpli_sparse* s) {
   if (s == NULL) return;
   by_klu_free(s);
+  own_free(s);
   void* all[] = {s->dense.real, s->dense.re, s->dense.pivot, s->dense.complex_pivot, s->dense.b};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
   cpli_free(s->ctx, s);
 }
 
 double cpli_sparse_fill(const cpli_sparse* s) {
-  return s->klu != NULL ? by_klu_fill(s) : (double)s->n * s->n;
+  if (s->klu != NULL) return by_klu_fill(s);
+  return s->own != NULL ? cpli_left_looking_fill(s->own) : (double)s->n * s->n;
 }
 
 bool cpli_sparse_factor(cpli_sparse* s, const double* entries) {
-  return s->klu != NULL ? by_klu_factor_real(s, (double*)entries) : dense_factor(s, entries);
+  if (s->klu != NULL) return by_klu_factor_real(s, (double*)entries);
+  if (s->own == NULL) return dense_factor(s, entries);
+  int32_t column = own_factor(s->own, entries, &s->anew);
+  s->singular = column == INT32_MAX ? -1 : column;
+  return column < 0;
 }
 
 void cpli_sparse_solve(cpli_sparse* s, double* b) {
   if (s->klu != NULL) by_klu_solve_real(s, b);
-  else cpli_lu_solve(s->dense.real, s->dense.pivot, s->n, b);
+  else if (s->own == NULL) cpli_lu_solve(s->dense.real, s->dense.pivot, s->n, b);
+  else if (s->by_rows) cpli_left_looking_solve_transposed(s->own, b);
+  else cpli_left_looking_solve(s->own, b);
 }
 
 bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries) {
   assert(!s->by_rows);
-  return s->klu != NULL ? by_klu_factor_complex(s, (double*)entries)
-                        : dense_factor_complex(s, entries);
+  if (s->klu != NULL) return by_klu_factor_complex(s, (double*)entries);
+  return s->own != NULL ? own_factor_complex(s, entries) : dense_factor_complex(s, entries);
 }
 
 void cpli_sparse_solve_complex(cpli_sparse* s, double* b) {
   if (s->klu != NULL) by_klu_solve_complex(s, b);
+  else if (s->own != NULL) cpli_left_looking_solve(s->pairs.factors, b);
   else dense_solve_complex(s, b);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Sparse linear systems with a fixed pattern, real and complex: factorised by KLU, or as dense
-// matrices where KLU is not installed.
+// Sparse linear systems with a fixed pattern, real and complex: factorised by KLU, or where it is
+// not installed, and in FMUs, by left_looking.h.
 #pragma once
 
 #include "base/base.h"
