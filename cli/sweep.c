@@ -11,9 +11,10 @@
 #include "format/json.h"
 #include "interrupt.h"
 #include "progress.h"
+#include "sweep.h"
 
 typedef struct sweep_args {
-  cli_list over, measures, curves, output, set;
+  cli_list over, measures, output, set;
   const char *sample, *seed, *table, *morris, *saltelli;
   bool lhs, sobol, random;
   const char* journal;
@@ -25,7 +26,7 @@ typedef struct sweep_args {
   cli_isolation isolation;
   cli_package package;
   const char *progress, *log_level;
-  bool json, quiet;
+  bool json, quiet, stats;
 } sweep_args;
 
 typedef struct sweep {
@@ -44,6 +45,7 @@ typedef struct sweep {
   cpl_study_summary summary;
   progress_kind progress;
   double shown;
+  study_results results;  // for statistics
 } sweep;
 
 //------------------------------------ progress ------------------------------------
@@ -79,6 +81,12 @@ static void show_progress(void* user, const cpl_study_progress* p) {
            (long long)p->done, (long long)p->total, p->rate < 10 ? 1 : 0, p->rate, time, failed);
   progress_draw(part, text);
   s->shown = p->seconds;
+}
+
+static cpl_status keep_case(void* user, const cpl_study_columns* columns,
+                            const cpl_study_case* one) {
+  sweep* s = user;
+  return study_results_add(&s->results, s->ctx, s->design, columns, one);
 }
 
 //------------------------------------ preparation ------------------------------------
@@ -170,11 +178,12 @@ static cpl_status run_study(sweep* s) {
   settings.n_parameters = a->package.parameters.n;
   s->def.experiment = &settings;
   s->def.design = s->design;
-  s->def.curves = a->curves.items, s->def.n_curves = a->curves.n;
   s->def.journal = a->journal, s->def.resume = a->resume, s->def.restart = a->restart;
   s->def.workers = isnan(a->workers) ? 0 : (int32_t)a->workers;
   s->def.case_timeout = isnan(a->case_timeout) ? 0 : a->case_timeout;
   s->def.on_progress = show_progress, s->def.user = s;
+  // designs for indices are made for their sake
+  if (a->stats || a->morris != NULL || a->saltelli != NULL) s->def.on_case = keep_case;
   return cpl_study_run(s->ctx, &s->def, &s->summary);
 }
 
@@ -226,6 +235,7 @@ static void print_json(const sweep* s, cpl_status st) {
   cpli_json_integer(&j, "repeated", p->repeated);
   cpli_json_integer(&j, "workers", p->workers);
   cpli_json_real(&j, "wall_s", p->seconds);
+  if (st >= 0) study_results_json(&s->results, s->ctx, s->design, &j);
   cpli_json_close(&j, '}');
   cpli_json_end(&j);
 }
@@ -240,6 +250,7 @@ static void print_summary(const sweep* s) {
   for (size_t i = 0; i < s->def.n_outputs; i++)
     fprintf(out, "%s%s", i == 0 ? " -> " : ", ", s->def.outputs[i]);
   fputc('\n', out);
+  study_results_print(&s->results, s->ctx, s->design, out);
 }
 
 // After a failure: what is kept.
@@ -277,6 +288,7 @@ static int run_sweep(void* args_, int n, char** operands) {
   cli_enter(CLI_WRITES);
   const int code = report(&s, st);
   cli_enter(CLI_RELEASES);
+  study_results_free(&s.results);
   cpl_design_destroy(s.design);
   cpl_table_destroy(s.table);
   free(s.starts);
@@ -309,10 +321,7 @@ static const cli_option options[] = {
      "overshoot, settling_time; may be repeated; default: `measures` of the file, or final values "
      "of outputs",
      CLI_LIST, AT(measures)},
-    {"curve", 0, "NAME", "record this variable over time, in NetCDF files; may be repeated",
-     CLI_LIST, AT(curves)},
-    {"output", 'o', "FILE",
-     "the results: .csv (one row per case) or .nc (NetCDF-4, with curves); may be repeated",
+    {"output", 'o', "FILE", "the results: a CSV file with one row per case; may be repeated",
      CLI_LIST, AT(output)},
     {"resume", 0, NULL, "go on with a study that was interrupted", CLI_FLAG, AT(resume)},
     {"restart", 0, NULL, "begin anew, and discard what an interrupted study has finished", CLI_FLAG,
@@ -328,7 +337,9 @@ static const cli_option options[] = {
      AT(set)},
     {"start", 0, "TIME", "start of the simulations", CLI_NUMBER, AT(start_time), "start-time"},
     {"stop", 0, "TIME", "end of the simulations", CLI_NUMBER, AT(stop_time), "stop-time"},
-    {"interval", 0, "DT", "time between points of curves", CLI_NUMBER, AT(interval)},
+    {"interval", 0, "DT",
+     "as for couplet run: the communication step of co-simulation, where none is given", CLI_NUMBER,
+     AT(interval)},
     {"step", 0, "DT", "as for couplet run", CLI_NUMBER, AT(step)},
     {"solver", 0, CLI_SOLVERS, "the solver of models (default: cvode)", CLI_TEXT, AT(solver)},
     {"rtol", 0, "X", "relative tolerance", CLI_NUMBER, AT(rtol)},
@@ -346,6 +357,10 @@ static const cli_option options[] = {
     {"progress", 0, "auto|json|none",
      "progress: a bar on a terminal (auto), or lines of JSON on standard error", CLI_TEXT,
      AT(progress)},
+    {"stats", 0, NULL,
+     "print means, deviations, quantiles and the influence of the factors; Morris' and Sobol' "
+     "indices are printed without it",
+     CLI_FLAG, AT(stats)},
     {"json", 0, NULL, "print the summary as JSON", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},
     {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,

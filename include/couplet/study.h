@@ -62,6 +62,27 @@ typedef struct cpl_study_progress {
   int32_t workers;
 } cpl_study_progress;
 
+/// The columns of the results.
+typedef struct cpl_study_columns {
+  size_t n_factors, n_measures, n_curves, n_times;
+  const char* const* factors;  ///< names
+  const char* const* factor_units;
+  const char* const* measures;
+  const char* const* measure_units;  ///< "": none or unknown
+  const char* const* curves;
+  const char* const* curve_units;
+  const double* times;  ///< of the points of all curves
+} cpl_study_columns;
+
+/// The result of a case.
+typedef struct cpl_study_case {
+  int64_t i;               ///< from 0
+  const double* factors;   ///< values
+  const double* measures;  ///< values; NULL: the case failed
+  const double* curves;    ///< n_times values of each, one after the other; NULL: the case failed
+  const char* failure;     ///< the reason; NULL: it did not fail
+} cpl_study_case;
+
 /// What to run. Start from cpl_default_study_def(), then change what you need.
 typedef struct cpl_study_def {
   size_t size;  ///< set by cpl_default_study_def()
@@ -71,13 +92,14 @@ typedef struct cpl_study_def {
   const cpl_design* design;
   const cpl_measure_def* measures;  ///< none: those of the file, or final values of its outputs
   size_t n_measures;
-  const char* const*
-      curves;  ///< variables over time, at the output points; none: those of the file
+  /// Variables over time, at the output points, for on_case. At an event they have the value behind
+  /// it; behind an early end they are NaN.
+  const char* const* curves;
   size_t n_curves;
-  const char* const* outputs;  ///< files .csv (measures) and .nc (NetCDF-4, with curves)
+  const char* const* outputs;  ///< CSV files with a row of factors and measures per case
   size_t n_outputs;
   /// The file in which finished cases are kept until the study is complete. Nullable: the first
-  /// output with ".journal" behind its name.
+  /// output with ".journal" behind its name; required where there is none.
   const char* journal;
   bool resume;          ///< go on with what the journal has
   bool restart;         ///< a journal of an interrupted study is replaced, instead of refused
@@ -85,7 +107,9 @@ typedef struct cpl_study_def {
   double case_timeout;  ///< a case that takes longer fails [s]; 0: none
   /// Called at most ten times per second, and at the end. Nullable
   void (*on_progress)(void* user, const cpl_study_progress* progress);
-  void* user;
+  /// Called for each case in their order, when all are done. Nullable
+  cpl_status (*on_case)(void* user, const cpl_study_columns* columns, const cpl_study_case* one);
+  void* user;  ///< passed to both
 } cpl_study_def;
 
 CPL_DEFAULTS(study_def)  ///< cpl_default_study_def()

@@ -157,18 +157,6 @@ static cpl_status file_measures(cpli_study* s, const cpl_system_def* def) {
   return CPL_OK;
 }
 
-static cpl_status file_curves(cpli_study* s, const cpl_system_def* def) {
-  const char** list = cpli_arena_alloc(&s->arena, def->study.n_curves, sizeof *list);
-  if (list == NULL) return cpli_nomem(s->ctx);
-  for (size_t i = 0; i < def->study.n_curves; i++) {
-    list[i] = cpli_arena_strdup(&s->arena, def->study.curves[i].text);
-    if (list[i] == NULL) return cpli_nomem(s->ctx);
-  }
-  s->def.curves = list;
-  s->def.n_curves = def->study.n_curves;
-  return CPL_OK;
-}
-
 static cpl_status check_curves(cpli_study* s) {
   s->curve_units = cpli_alloc(s->ctx, s->def.n_curves, sizeof *s->curve_units);
   if (s->curve_units == NULL) return cpli_nomem(s->ctx);
@@ -212,7 +200,6 @@ static cpl_status take_measures(cpli_study* s) {
   const cpl_system_def* def = cpl_system_definition(s->source);
   cpl_status st = CPL_OK;
   if (s->def.n_measures == 0 && def != NULL && def->n_measures > 0) st = file_measures(s, def);
-  if (st >= 0 && s->def.n_curves == 0 && def != NULL) st = file_curves(s, def);
   if (st >= 0 && s->def.n_measures + s->def.n_curves == 0) st = default_measures(s);
   if (st >= 0) st = check_curves(s);
   return st < 0 ? st : check_names(s);
@@ -347,8 +334,8 @@ static cpl_status read_def(cpli_study* s, const cpl_study_def* def) {
   s->plan.design = s->def.design;
   s->plan.settings.record = NULL;
   s->plan.settings.n_record = 0;
-  if (s->def.n_outputs == 0)
-    return cpl_fail(s->ctx, CPL_ERR_INPUT, "a study needs a file for its results");
+  if (s->def.n_outputs == 0 && s->def.journal == NULL)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "a study needs a file for its results, or a journal");
   for (size_t i = 0; i < s->def.n_outputs; i++) {
     st = cpli_study_check_output(s->ctx, s->def.outputs[i]);
     if (st < 0) return st;
@@ -427,6 +414,7 @@ cpl_status cpl_study_run(cpl_context* ctx, const cpl_study_def* def, cpl_study_s
   if (st >= 0) st = execute(&s, summary);
   for (size_t i = 0; i < s.def.n_outputs && st >= 0; i++)
     st = cpli_study_write(&s, s.def.outputs[i]);
+  if (st >= 0 && s.def.on_case != NULL) st = cpli_study_visit(&s);
   if (st >= 0) unlink(s.def.journal);
   cpli_study_free(&s);
   return st;

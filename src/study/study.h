@@ -25,5 +25,7 @@ void cpli_study_free(cpli_study* s);
 
 /// Whether results can be written to a file of this name: its ending, and a folder to write to.
 cpl_status cpli_study_check_output(cpl_context* ctx, const char* path);
+/// Call on_case of the definition with every case of the journal.
+cpl_status cpli_study_visit(const cpli_study* s);
 /// Write the results of the journal; the format follows the name.
 cpl_status cpli_study_write(const cpli_study* s, const char* path);

@@ -207,8 +207,6 @@ typedef struct cpli_cosimulation {
 typedef struct cpli_study_texts {
   const cpli_setting* over;  // factors
   size_t n_over;
-  const cpli_located_text* curves;
-  size_t n_curves;
   cpli_located_text design, sample, seed, table;  // Nullable
 } cpli_study_texts;
 

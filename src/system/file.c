@@ -428,17 +428,6 @@ static cpl_status read_measures(reader* r, const cpli_yaml* node) {
   return st;
 }
 
-static cpl_status read_curves(reader* r, const cpli_yaml* node, cpli_study_texts* study) {
-  cpl_status st = cpli_yaml_sequence(r->yaml, node, "curves");
-  cpli_located_text* list = st >= 0 ? cpli_def_array(r->def, node->count, sizeof *list) : NULL;
-  study->curves = list;
-  if (st < 0 || node->count == 0) return st;
-  if (list == NULL) return cpli_nomem(r->ctx);
-  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next)
-    st = cpli_read_text(r, c, "curves", &list[study->n_curves++]);
-  return st;
-}
-
 static cpl_status read_study(reader* r, const cpli_yaml* node) {
   cpli_study_texts* study = &r->def->study;
   const struct {
@@ -449,18 +438,18 @@ static cpl_status read_study(reader* r, const cpli_yaml* node) {
                {"seed", &study->seed},
                {"table", &study->table}};
   enum { TEXTS = CPLI_COUNT(texts) };
-  const char* keys[TEXTS + 2] = {[TEXTS] = "over", [TEXTS + 1] = "curves"};
+  const char* keys[TEXTS + 1] = {[TEXTS] = "over"};
   for (size_t i = 0; i < TEXTS; i++) keys[i] = texts[i].key;
   cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
   for (size_t i = 0; i < TEXTS && st >= 0; i++) {
     const cpli_yaml* value = cpli_yaml_get(node, keys[i]);
     if (value != NULL) st = cpli_read_text(r, value, keys[i], texts[i].text);
   }
-  const cpli_yaml *over = cpli_yaml_get(node, "over"), *curves = cpli_yaml_get(node, "curves");
+  const cpli_yaml* over = cpli_yaml_get(node, "over");
   cpli_setting* list = NULL;
   if (st >= 0 && over != NULL) st = cpli_read_settings(r, over, "over", &list, &study->n_over);
   study->over = list;
-  return st >= 0 && curves != NULL ? read_curves(r, curves, study) : st;
+  return st;
 }
 
 static cpl_status read_interface(reader* r, const cpli_yaml* node) {

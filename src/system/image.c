@@ -281,7 +281,7 @@ static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, isolate),
     CPLI_NUMBER(cpl_system_def, call_timeout),
 };
-static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1232, def_fields);
+static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1216, def_fields);
 
 //------------------------------------ writing ------------------------------------
 

@@ -534,8 +534,8 @@ static void write_measures(writer* w, const cpl_system_def* def) {
 
 static void write_study(writer* w, const cpl_system_def* def) {
   const cpli_study_texts* s = &def->study;
-  const bool any = s->n_over + s->n_curves > 0 || s->design.text != NULL ||
-                   s->sample.text != NULL || s->seed.text != NULL || s->table.text != NULL;
+  const bool any = s->n_over > 0 || s->design.text != NULL || s->sample.text != NULL ||
+                   s->seed.text != NULL || s->table.text != NULL;
   if (!any) return;
   fprintf(w->out, "%*sstudy: ", w->indent, "");
   flow f = begin_flow(w);
@@ -544,7 +544,6 @@ static void write_study(writer* w, const cpl_system_def* def) {
   flow_text(&f, "sample", s->sample.text);
   flow_text(&f, "seed", s->seed.text);
   flow_text(&f, "table", s->table.text);
-  flow_list(&f, "curves", s->curves, s->n_curves);
   end_flow(&f, "\n");
 }
 

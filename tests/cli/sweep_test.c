@@ -186,6 +186,71 @@ static void a_master(void** state) {
   check_pair(&t, 2e-4);
 }
 
+//------------------------------------ statistics ------------------------------------
+
+static const char ishigami[] =
+    "#include <couplet/model.h>\n"
+    "#include <math.h>\n"
+    "static const cpl_declaration states[] = {{\"t\"}, {0}}, outputs[] = {{\"y\"}, {0}};\n"
+    "static const cpl_declaration parameters[] = {{\"a\"}, {\"b\"}, {\"c\"}, {0}};\n"
+    "static int f(const cpl_values* v, double* dx) { (void)v; dx[0] = 1; return CPL_MODEL_OK; }\n"
+    "static int g(const cpl_values* v, double* y) {\n"
+    "  const double s = sin(v->p[0]);\n"
+    "  y[0] = s + 7*pow(sin(v->p[1]), 2) + 0.1*pow(v->p[2], 4)*s;\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"ishigami\", .states = states,\n"
+    "  .outputs = outputs, .parameters = parameters, .derivatives = f, .output_values = g};\n";
+
+// The number behind a key, the n-th of its name from 0.
+static double number_after(const char* text, const char* key, int n) {
+  const char* at = text;
+  for (int i = 0; i <= n && at != NULL; i++)
+    at = strstr(at, key) != NULL ? strstr(at, key) + 1 : NULL;
+  return at != NULL ? strtod(strchr(at, ':') + 1, NULL) : NAN;
+}
+
+// Ishigami's function with a = 7, b = 0.1 has these indices.
+static void sobol_indices(void** state) {
+  (void)state;
+  use_folders();
+  write_text("ishigami.c", ishigami);
+  CHECK_INT(COUPLET("sweep", "ishigami.c", "--over", "a=-3.141592653589793:3.141592653589793",
+                    "--over", "b=-3.141592653589793:3.141592653589793", "--over",
+                    "c=-3.141592653589793:3.141592653589793", "--saltelli", "2048", "--stop", "0.1",
+                    "--json", "-o", "sobol.csv"),
+            0);
+  const double pi4 = pow(M_PI, 4), first = 0.5 * pow(1 + 0.1 * pi4 / 5, 2), second = 49.0 / 8;
+  const double both = 0.01 * pi4 * pi4 * (1.0 / 18 - 1.0 / 50), all = first + second + both;
+  CHECK_NEAR(number_after(printed, "\"first\"", 0), first / all, 0.03);
+  CHECK_NEAR(number_after(printed, "\"first\"", 1), second / all, 0.03);
+  CHECK_NEAR(number_after(printed, "\"first\"", 2), 0, 0.03);
+  CHECK_NEAR(number_after(printed, "\"total\"", 0), (first + both) / all, 0.03);
+  CHECK_NEAR(number_after(printed, "\"total\"", 1), second / all, 0.03);
+  CHECK_NEAR(number_after(printed, "\"total\"", 2), both / all, 0.03);
+  CHECK_NEAR(number_after(printed, "\"mean\"", 0), 3.5, 0.05);
+  CHECK_NEAR(number_after(printed, "\"deviation\"", 0), sqrt(all), 0.05);
+}
+
+// A linear result of normal factors is normal.
+static void means_and_quantiles(void** state) {
+  (void)state;
+  write_models();
+  CHECK_INT(COUPLET("sweep", "decay.c", "--over", "x=normal:2:0.5", "--set", "k=0", "--sample",
+                    "4096", "--sobol", "--stop", "1", "-m", "y=3*final(x) - 1", "--stats", "--json",
+                    "-o", "n.csv"),
+            0);
+  CHECK_NEAR(number_after(printed, "\"mean\"", 0), 5, 0.01);
+  CHECK_NEAR(number_after(printed, "\"deviation\"", 0), 1.5, 0.01);
+  CHECK_NEAR(number_after(printed, "\"5 %\"", 0), 5 - 1.5 * 1.6448536269514722, 0.02);
+  CHECK_NEAR(number_after(printed, "\"95 %\"", 0), 5 + 1.5 * 1.6448536269514722, 0.02);
+  CHECK_NEAR(number_after(printed, "\"regression\"", 0), 1, 1e-9);
+  CHECK_INT(COUPLET("sweep", "pair.yaml", "--over", "a.k=1:2", "--over", "g=1:4", "--morris", "8",
+                    "-o", "m.csv"),
+            0);
+  CHECK_CONTAINS(printed, "mu*");
+}
+
 //------------------------------------ failures ------------------------------------
 
 static void cases_that_fail(void** state) {
@@ -234,7 +299,6 @@ static void studies_that_cannot_be(void** state) {
       {{"--table", "bad.csv"}, "bad.csv:3:"},
       {{"--over", "k=1,2", "-m", "e=final(y)"}, "y"},
       {{"--over", "k=1,2", "-m", "k=final(x)"}, "another one"},
-      {{"--over", "k=1,2", "--curve", "nothing"}, "nothing"},
       {{"--over", "x=1 s:2 s:3"}, "its unit is m"},
       {{"--over", "k=1,2", "--lhs", "--sobol", "--sample", "3"}, "one design"},
       {{NULL}, "nothing varies"},
@@ -252,7 +316,7 @@ static void studies_that_cannot_be(void** state) {
     CHECK_STR(text_of("s.csv"), "yesterday\n");
   }
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "s.txt"), 2);
-  CHECK_CONTAINS(complained, ".csv or .nc");
+  CHECK_CONTAINS(complained, "as .csv");
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "none/s.csv"), 2);
 }
 
@@ -309,6 +373,8 @@ int main(void) {
       cmocka_unit_test(any_number_of_workers),
       cmocka_unit_test(fmus),
       cmocka_unit_test(a_master),
+      cmocka_unit_test(sobol_indices),
+      cmocka_unit_test(means_and_quantiles),
       cmocka_unit_test(cases_that_fail),
       cmocka_unit_test(studies_that_cannot_be),
       cmocka_unit_test(killed_and_resumed),
