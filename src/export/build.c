@@ -273,11 +273,12 @@ cpl_status cpl_fmu_build(cpl_context* ctx, const cpl_build_def* given, char* out
   if (def.fmi_version != 2 && def.fmi_version != 3)
     return cpl_fail(ctx, CPL_ERR_INPUT, "FMI %d.0 cannot be written; 2 and 3 can", def.fmi_version);
   if (cpli_ends_with(def.model, ".c")) return build_model(ctx, &def, output, size);
-  if (cpli_ends_with(def.model, ".xml") || cpli_ends_with(def.model, ".config"))
+  if (cpli_ends_with(def.model, ".config"))
     return cpli_fail_file(ctx, CPL_ERR_UNSUPPORTED, def.model,
-                          "a composite model cannot become an FMU");
+                          "one sub-model that waits for a manager cannot become an FMU; its "
+                          "composite model (.xml) can");
   if (cpl_is_system_path(def.model)) return cpli_system_fmu_build(ctx, &def, output, size);
   return cpli_fail_file(ctx, CPL_ERR_INPUT, def.model,
                         "an FMU is made of a model in C or of a system: of a name that ends in .c, "
-                        ".yaml, .ssp or .ssd");
+                        ".yaml, .xml, .ssp or .ssd");
 }

@@ -136,6 +136,14 @@ static void plain_master(plain* p) {
   p->copy.cosimulation.tolerance = isnan(e->rtol) ? cpl_default_solver_def().rtol : e->rtol;
 }
 
+// In a composite model a sub-model is for co-simulation where it can be.
+static void plain_kind(plain* p, size_t model) {
+  cpli_member* m = &p->copy.models[model];
+  if (!m->prefers_steps) return;
+  m->prefers_steps = false;
+  m->as = p->system->is_stepper[model] ? CPL_AS_CO_SIMULATION : CPL_AS_MODEL_EXCHANGE;
+}
+
 static cpl_status make_plain(plain* p) {
   const cpl_system_def* def = p->system->def;
   p->copy = *def;
@@ -155,7 +163,10 @@ static cpl_status make_plain(plain* p) {
     *list = own;
   }
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < def->n_models && st >= 0; i++) st = plain_starts(p, i);
+  for (size_t i = 0; i < def->n_models && st >= 0; i++) {
+    plain_kind(p, i);
+    st = plain_starts(p, i);
+  }
   if (st >= 0) st = plain_connections(p);
   for (size_t i = 0; i < def->n_outputs && st >= 0; i++) st = plain_output(p, &p->copy.outputs[i]);
   if (st >= 0) st = plain_values(p);

@@ -250,6 +250,11 @@ static cpl_status list_member(listing* l, const cpli_built* b, size_t i) {
   const cpli_member* m = &b->def->models[i];
   int32_t number = 0;
   bool is_system = m->kind == CPL_MEMBER_SYSTEM;
+  if (m->command.text != NULL)
+    return cpli_fail_at(l->p->ctx, CPL_ERR_UNSUPPORTED, &m->name.loc,
+                        "%s is started by a command of its own (%s), which cannot be part of an "
+                        "FMU",
+                        m->name.text, m->command.text);
   cpl_status st = is_system
                       ? add_system(l->p, (const cpli_built*)b->sources[i],
                                    m->path.text != NULL ? m->path.text : m->name.text, &number)

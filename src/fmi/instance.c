@@ -12,8 +12,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fmi/calls.h"
+#include "format/file.h"
+#include "format/image.h"
 
 // An instance that must not be called any more cannot be freed: LeakSanitizer is told so.
 #if defined(__has_feature)
@@ -264,9 +267,26 @@ static cpl_status load(cpli_fmu_instance* in, const char* name) {
   return st;
 }
 
+// An FMU of a system, made by couplet, whose plan is not what it was: the file is bad, not the
+// model.
+static bool has_bad_plan(const cpli_fmu_instance* in) {
+  enum { LARGEST = 1 << 30 };
+  cpl_context* ctx = in->head.component.ctx;
+  char *bytes = NULL, *path = cpli_printf(ctx, "%s/resources/plan", in->fmu->folder);
+  size_t size = 0;
+  bool made_here = strncmp(in->fmu->base.desc->tool, "couplet", 7) == 0 && path != NULL;
+  bool there = made_here && access(path, R_OK) == 0 &&
+               cpli_file_read(ctx, path, LARGEST, &bytes, &size) >= 0;
+  bool bad = there && !cpli_image_is_whole((const unsigned char*)bytes, size);
+  cpli_free(ctx, bytes);
+  cpli_free(ctx, path);
+  return bad;
+}
+
 static cpl_status instantiate(cpli_fmu_instance* in) {
   cpl_status st = in->api->instantiate(in);
   if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
+  if (has_bad_plan(in)) st = CPL_ERR_INPUT;
   const char* text = in->message[0] != '\0' ? in->message : "the FMU does not say why";
   return cpl_fail_in(
       in->head.component.ctx, st, in->name, NULL, in->time, "%s failed: %s%s", in->failed_in, text,

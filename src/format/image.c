@@ -457,6 +457,11 @@ static cpl_status read_struct(reader* r, const cpli_image_type* type, char* obje
   return st;
 }
 
+bool cpli_image_is_whole(const unsigned char* bytes, size_t size) {
+  return size >= HEAD && memcmp(bytes, mark, sizeof mark) == 0 &&
+         decode(bytes + AT_SIZE, 8) == size && decode(bytes + AT_HASH, 8) == hash_of(bytes, size);
+}
+
 static cpl_status check_head(cpl_context* ctx, const cpli_image_type* type,
                              const unsigned char* bytes, size_t size) {
   if (size < HEAD || memcmp(bytes, mark, sizeof mark) != 0)

@@ -149,6 +149,8 @@ cpl_status cpli_image_write(cpl_context* ctx, const cpli_image_type* type, const
 cpl_status cpli_image_write_portable(cpl_context* ctx, const cpli_image_type* type,
                                      const void* object, cpli_image* out);
 
+/// Whether bytes are an image of any kind and have not been changed since they were written.
+bool cpli_image_is_whole(const unsigned char* bytes, size_t size);
 /// Fills the members of `object` that its table lists; the others are unchanged. All memory is of
 /// the arena, also after a failure, and is at most a constant multiple of the size of the image.
 /// Returns: CPL_ERR_INPUT when the bytes are no image of this type and version, or are damaged.

@@ -283,6 +283,24 @@ static void what_is_not_there(void** state) {
   leave(&im);
 }
 
+// A bad file is bad input also in a run: exit code 2.
+static void a_damaged_plan_is_bad_input(void** state) {
+  (void)state;
+  importer im;
+  char path[4200];
+  size_t size;
+  import(&im, "alone.fmu");
+  snprintf(path, sizeof path, "%s/resources/plan", im.folder);
+  char* plan = read_bytes(path, &size);
+  CHECK_CODE(0, "run", im.folder, "-q", "-o", "out.csv", "--stop", "0.1");
+  plan[size / 2] ^= 1;
+  write_bytes(path, plan, size);
+  CHECK_CODE(2, "run", im.folder, "-q", "-o", "out.csv", "--stop", "0.1");
+  CHECK_CONTAINS(complained, "the check sum does not match");
+  free(plan);
+  leave(&im);
+}
+
 //------------------------------------ nothing stays ------------------------------------
 
 static int entries_of(const char* folder) {
@@ -460,6 +478,7 @@ int main(void) {
       cmocka_unit_test_teardown(many_at_once, tear_down),
       cmocka_unit_test_teardown(crash_reaches_the_logger, tear_down),
       cmocka_unit_test_teardown(what_is_not_there, tear_down),
+      cmocka_unit_test_teardown(a_damaged_plan_is_bad_input, tear_down),
       cmocka_unit_test_teardown(instances_leave_nothing, tear_down),
       cmocka_unit_test_teardown(unloaded, tear_down),
       cmocka_unit_test_teardown(only_once, tear_down),

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "command.h"
+#include "export/plan.h"
 #include "format/zip.h"
 #include "format/zip_writer.h"
 
@@ -287,6 +288,51 @@ static void damaged_plans_are_found(void** state) {
   CHECK_CONTAINS(complained, "a stored plan cannot be read: ");
 }
 
+//------------------------------------ depth ------------------------------------
+
+// An FMU in a folder, of which the plan says that it has so many FMUs inside each other.
+static void pretend_depth(const char* folder, uint32_t depth) {
+  char path[4200];
+  size_t size = 0;
+  cpli_plan plan;
+  cpli_image image = {NULL};
+  cpli_arena arena;
+  cpl_context* ctx = test_context();
+  cpli_arena_init(&arena, ctx);
+  snprintf(path, sizeof path, "%s/resources/plan", folder);
+  char* bytes = read_bytes(path, &size);
+  CHECK_OK(ctx, cpli_plan_read(ctx, &arena, (unsigned char*)bytes, size, &plan));
+  plan.depth = depth;
+  CHECK_OK(ctx, cpli_plan_write(ctx, &plan, &image));
+  write_bytes(path, (const char*)image.bytes, image.size);
+  cpli_free(ctx, image.bytes);
+  cpli_arena_free(&arena);
+  free(bytes);
+  cpl_context_destroy(ctx);
+}
+
+static void there_is_a_limit_of_depth(void** state) {
+  (void)state;
+  cpli_zip* zip = NULL;
+  cpl_context* ctx = test_context();
+  const char* prefixes[] = {""};
+  use_folders();
+  CHECK_CODE(0, "build", example("two_masses/two_masses.yaml"), "-q", "-o", "inner.fmu");
+  CHECK_INT(system("rm -rf inner"), 0);
+  CHECK_INT(mkdir("inner", 0700), 0);
+  CHECK_OK(ctx, cpli_zip_open(ctx, "inner.fmu", NULL, &zip));
+  CHECK_OK(ctx, cpli_zip_extract(zip, prefixes, 1, "inner"));
+  cpli_zip_close(zip);
+  cpl_context_destroy(ctx);
+  write_text("outer.yaml", "couplet: 1\nmodels: {m: {fmu: inner}}\nexperiment: {stop: 1}\n");
+  pretend_depth("inner", 15);
+  CHECK_CODE(0, "build", "outer.yaml", "-q", "-o", "outer.fmu");
+  CHECK_CODE(0, "run", "outer.fmu", "-q", "-o", "deep.csv");
+  pretend_depth("inner", 16);
+  CHECK_CODE(2, "build", "outer.yaml", "-q", "-o", "outer.fmu");
+  CHECK_CONTAINS(complained, "outer.yaml: more than 16 FMUs of systems inside each other");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exchange_is_the_same),
@@ -297,6 +343,7 @@ int main(void) {
       cmocka_unit_test(signals_are_grouped),
       cmocka_unit_test(neither_compiler_nor_libraries),
       cmocka_unit_test(damaged_plans_are_found),
+      cmocka_unit_test(there_is_a_limit_of_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

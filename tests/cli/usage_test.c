@@ -146,9 +146,12 @@ static void mistakes_of_strangers(void** state) {
   CHECK_FAILS_WITH(2, "s.yaml:3:22: cvod is not known (cvode, ", "build", "s.yaml");
   CHECK_FAILS(2,
               "s.txt: an FMU is made of a model in C or of a system: of a name that ends in .c, "
-              ".yaml, .ssp or .ssd",
+              ".yaml, .xml, .ssp or .ssd",
               "build", "s.txt");
-  CHECK_FAILS(2, "s.xml: a composite model cannot become an FMU", "build", "s.xml");
+  CHECK_FAILS(2,
+              "tlm.config: one sub-model that waits for a manager cannot become an FMU; its "
+              "composite model (.xml) can",
+              "build", "tlm.config");
   write_text("s.yaml", "couplet: 1\nmodels: {a: {c: decay.c}}\nconstraints: {e: a.x = at strat}\n");
   CHECK_FAILS(2, "s.yaml:3:18: constraint: on its right stands an expression, or `at start`", "run",
               "s.yaml");

@@ -244,11 +244,38 @@ static void solvers_by_model(void** state) {
   check_message("doublePendulum1 brings its own solver");
 }
 
+// The composite model as one FMU for co-simulation gives its values, and so does what is in it.
+static void it_becomes_an_fmu(void** state) {
+  static const char* const files[] = {"tlm_double_pendulum/doublePendulum.xml", "pendulum.fmu",
+                                      "pendulum/system.yaml"};
+  double angle[3];
+  prepare_pendulum();
+  must_do("build tlm_double_pendulum/doublePendulum.xml -o pendulum.fmu");
+  must_do("check pendulum.fmu");
+  CHECK_INT(system("rm -rf pendulum"), 0);
+  must_do("build --unpack pendulum.fmu -o pendulum");
+  for (int i = 0; i < 3; i++) {
+    CHECK_INT(couplet("run %s -o out.csv --stop-time 0.5 --interval 0.1 --record "
+                      "doublePendulum1.phi --record doublePendulum2.phi",
+                      files[i]),
+              0);
+    cpl_table* t = read_table(*state, "out.csv");
+    angle[i] = at(t, "doublePendulum2.phi", 0.5);
+    cpl_table_destroy(t);
+  }
+  CHECK_NEAR(angle[1], angle[0], 1e-6);
+  CHECK_NEAR(angle[2], angle[0], 1e-9);
+  CHECK(fabs(angle[0]) > 0.01);
+  spoil("doublePendulum.xml", "s/StartTLMFmiWrapper/StartTLMAdams/");
+  CHECK_INT(couplet("build tlm_double_pendulum/doublePendulum.xml -o pendulum.fmu"), 2);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(composites_with_faults),
     cmocka_unit_test_setup_teardown(aliases_reach_the_input, make_context, drop_context),
     cmocka_unit_test_setup_teardown(turned_frames, make_context, drop_context),
     cmocka_unit_test(interfaces_are_told),
+    cmocka_unit_test_setup_teardown(it_becomes_an_fmu, make_context, drop_context),
     cmocka_unit_test_setup_teardown(tlm_configs, make_context, drop_context),
     cmocka_unit_test_setup_teardown(solvers_by_model, make_context, drop_context),
 };
