@@ -282,6 +282,10 @@ static cpl_status add_output(built* b, cpli_functions* f, lists* l, const cpli_o
   if (!cpli_resolver_find(&b->resolver, o->source.text, &ref))
     return cpli_function_of_text(f, &o->source, &c->function, NULL);
   const cpl_variable* v = cpli_ref_variable(&b->resolver, ref);
+  if (v != NULL && (v->type == CPL_STRING || v->type == CPL_BINARY))
+    cpl_log(b->base.ctx, CPL_LOG_WARNING, b->def->file,
+            "the output %s is always 0: outputs of systems are numbers, and %s is a %s",
+            o->name.text, o->source.text, cpl_type_name((cpl_type)v->type));
   if (v != NULL) mark_unit(b, ref.model, v, s);
   if (v != NULL) s->description = v->description;
   if (ref.kind == CPLI_REF_INPUT) cpli_inputs_mark(b, (size_t)ref.index, s);

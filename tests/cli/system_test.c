@@ -98,12 +98,28 @@ static void the_linear_solver_is_chosen_in_the_file_or_by_an_option(void** state
   CHECK_NEAR(last_value("s.csv", 1), by_gmres, 1e-7);
 }
 
+// Nothing is lost without a word.
+static void outputs_that_are_no_numbers(void** state) {
+  char yaml[8192];
+  (void)state;
+  snprintf(yaml, sizeof yaml,
+           "couplet: 1\nmodels: {p: {c: %s}}\noutputs: {word: p.said, n: p.events}\n",
+           test_path("examples/types/types.c"));
+  write_text("words.yaml", yaml);
+  CHECK_CODE(0, "run", "words.yaml", "-o", "words.csv");
+  CHECK_CONTAINS(complained,
+                 "the output word is always 0: outputs of systems are numbers, and "
+                 "p.said is a String");
+  CHECK(strstr(complained, "output n") == NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_systems_are_refused_with_their_place),
       cmocka_unit_test(a_model_that_fails_is_named_and_the_results_are_kept),
       cmocka_unit_test(a_coupling_that_divides_by_zero_says_so),
       cmocka_unit_test(the_linear_solver_is_chosen_in_the_file_or_by_an_option),
+      cmocka_unit_test(outputs_that_are_no_numbers),
   };
   return cmocka_run_group_tests(tests, prepare, NULL);
 }
