@@ -284,7 +284,7 @@ static void damaged_plans_are_found(void** state) {
   cut_plan("s.fmu", "cut.fmu");
   CHECK_CODE(2, "check", "cut.fmu");
   CHECK_CONTAINS(printed, "cut.fmu/resources/plan: error: a stored plan cannot be read: ");
-  CHECK_CODE(1, "run", "cut.fmu", "-q", "-o", "cut.csv");
+  CHECK_CODE(2, "run", "cut.fmu", "-q", "-o", "cut.csv");
   CHECK_CONTAINS(complained, "a stored plan cannot be read: ");
 }
 
