@@ -43,7 +43,7 @@ def defined(file):
 def check(build):
     rows, findings = table(), []
     by_library = {match.group(2): (name, match.group(1)) for name, row in rows.items()
-                  if (match := re.search(r"(shared|on demand) \((\w+)\)", row["how"]))}
+                  if (match := re.search(r"(shared|on demand|from the system) \((\w+)\)", row["how"]))}
     binaries = [build / "couplet", build / "libcouplet.so"]
 
     for file in binaries:
@@ -69,7 +69,7 @@ def check(build):
 
     sources = "".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.c")))
     for name in set(re.findall(r'"(lib\w+)\.so\.', sources)):
-        if name not in C_LIBRARY and by_library.get(name, ("", ""))[1] != "on demand":
+        if name not in C_LIBRARY and by_library.get(name, ("", ""))[1] not in ("on demand", "from the system"):
             findings.append(f"src loads {name}, which is no part of THIRD-PARTY.md that is loaded on demand")
 
     bundled = {shared_libraries.plain_name(name) for name in shared_libraries.Libraries([binaries[0]]).paths}

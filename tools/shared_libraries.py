@@ -77,9 +77,9 @@ def loaded_by_name(file):
             installed.setdefault(match[1], pathlib.Path(match[2]))
     direct = set(needed(file))
     names = {name.decode() for name in LOADED_BY_NAME.findall(file.read_bytes())}
-    found = {}
+    found, of_system = {}, system_parts()
     for name in sorted(names - direct):
-        if in_glibc(name):
+        if in_glibc(name) or plain_name(name) in of_system:
             continue
         if name not in installed:
             raise PackagingError(f"{file} loads {name}, which is not installed")
@@ -160,6 +160,11 @@ def listed_parts():
     text = (ROOT / "THIRD-PARTY.md").read_text()
     return set(re.findall(r"(?:shared|on demand) \((lib\w+)\)", text)) | \
         {name for line in re.findall(r"^- .*?\((lib[^)]*)\)", text, re.M) for name in line.split(", ")}
+
+
+def system_parts():
+    """Names of the libraries that are not bundled: couplet loads them where the system has them."""
+    return set(re.findall(r"from the system \((lib\w+)\)", (ROOT / "THIRD-PARTY.md").read_text()))
 
 
 def copy_licences(libraries, folder):
