@@ -162,10 +162,7 @@ static bool lay_out(const cpli_journal_def* def, uint64_t identity_size, header*
   return true;
 }
 
-static void seal(header* h, const char* identity) {
-  h->identity_hash = text_hash(identity, h->identity_size);
-  h->checksum = mix_words(1, h, offsetof(header, checksum));
-}
+static void seal(header* h) { h->checksum = mix_words(1, h, offsetof(header, checksum)); }
 
 static cpl_status use_header(cpli_journal* j, const header* h) {
   j->slot_size = cpli_slot_size(h->n_values);
@@ -234,7 +231,8 @@ static cpl_status write_header(cpli_journal* j, const cpli_journal_def* def) {
     return cpli_fail_file(j->ctx, CPL_ERR_INPUT, j->about.path,
                           "a journal of %" PRId64 " cases of %zu values is too large", def->n,
                           def->n_values);
-  seal(&h, def->identity);
+  h.identity_hash = text_hash(def->identity, size);
+  seal(&h);
   j->about.n = def->n;
   j->about.n_values = def->n_values;
   j->about.identity = cpli_strdup(j->ctx, def->identity);
@@ -576,4 +574,34 @@ cpl_status cpli_journal_next_gap(cpli_journal* j, int64_t* first, int64_t* end) 
   if (!in_gap) *first = j->at;
   *end = j->at;
   return CPL_OK;
+}
+
+//------------------------------------ tests ------------------------------------
+
+void cpli_journal_seal(void* bytes, size_t size) {
+  header h, expected;
+  char* p = bytes;
+  if (size < sizeof h) return;
+  memcpy(&h, p, sizeof h);
+  const cpli_journal_def def = {.n = h.n, .n_values = h.n_values};
+  if (!lay_out(&def, h.identity_size, &expected)) return;
+  h.slots_at = expected.slots_at;
+  h.texts_at = expected.texts_at;
+  if (h.identity_size <= size - sizeof h)
+    h.identity_hash = text_hash(p + sizeof h, h.identity_size);
+  seal(&h);
+  memcpy(p, &h, sizeof h);
+  const cpli_journal j = {.key = h.checksum, .slot_size = cpli_slot_size(h.n_values)};
+  for (int64_t i = 0; i < h.n; i++) {
+    const uint64_t at = h.slots_at + (uint64_t)i * j.slot_size;
+    if (at > size || size - at < j.slot_size) return;
+    cpli_journal_slot* s = (cpli_journal_slot*)(void*)(p + at);
+    const size_t record = cpli_text_record_size(s->text_length % CPLI_FAILURE_SIZE);
+    if (s->state == CPLI_SLOT_FAILED && s->text_at % 8 == 0 && s->text_at >= h.texts_at &&
+        s->text_at <= size && record <= size - s->text_at) {
+      const cpli_text_head head = {text_checksum(&j, i, p + s->text_at, record)};
+      memcpy(p + s->text_at, &head, sizeof head);
+    }
+    s->checksum = slot_checksum(&j, i, s);
+  }
 }

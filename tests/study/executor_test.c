@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -180,6 +181,40 @@ static void processes_of_models_end_with_their_worker(void** state) {
   }
   if (f != NULL) fclose(f);
   CHECK(f == NULL || strchr(line, 'Z') != NULL);
+}
+
+// A model that writes into descriptors that are not its own.
+static cpl_status run_scribbling(void* user, int64_t i, double* values, char* failure,
+                                 size_t size) {
+  if (i % 50 == 20) {
+    char noise[200];
+    for (size_t k = 0; k < sizeof noise; k++) noise[k] = (char)(i * 7 + (int64_t)k * k);
+    for (int fd = 3; fd < 20; fd++) {
+      if (send(fd, noise, sizeof noise, MSG_NOSIGNAL) < 0) continue;
+    }
+    test_sleep(0.2);
+  }
+  return test_run(user, i, values, failure, size);
+}
+
+static void invalid_messages_end_the_worker_only(void** state) {
+  cpl_context* ctx = *state;
+  test_cases t = test_cases_of(ctx);
+  cpli_cases cases = test_cases_def(&t, 100);
+  cases.run = run_scribbling;
+  cpli_progress p;
+  CHECK_OK(ctx, cpli_execute(ctx, &cases, &(cpli_execution){path, .workers = 2}, &p));
+  CHECK_INT(p.failed, 2);
+  cpli_journal* j;
+  cpli_case_result r;
+  CHECK_OK(ctx, cpli_journal_open_read(ctx, path, &j));
+  for (int64_t i = 0; i < 100; i++) {
+    CHECK_OK(ctx, cpli_journal_next(j, &r));
+    CHECK_INT(r.i, i);
+    if (i % 50 == 20) CHECK_STR(r.failure, "it damaged the memory of its process");
+    else CHECK(r.values[0] == test_value(i, 0));
+  }
+  cpli_journal_close(j);
 }
 
 //------------------------------------ the end of a study ------------------------------------
@@ -388,6 +423,7 @@ int main(void) {
       cmocka_unit_test(a_case_may_request_another_process),
       cmocka_unit_test(a_case_that_takes_too_long_fails),
       cmocka_unit_test(processes_of_models_end_with_their_worker),
+      cmocka_unit_test(invalid_messages_end_the_worker_only),
       cmocka_unit_test(failures_of_a_worker_end_the_study),
       cmocka_unit_test(an_interrupted_study_goes_on),
       cmocka_unit_test(hanging_cases_do_not_delay_an_interruption),
