@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup build run tests test fast install ci clang-check asan tsan fuzz property soak valgrind \
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup build run tests test test-clusters fast install ci clang-check asan tsan fuzz property soak valgrind \
   repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage check-packages clean distclean
 
 help:  ## this list
@@ -41,6 +41,9 @@ docs-setup:
 packages-setup:
 	@scripts/setup --packages
 
+clusters-setup:
+	@scripts/setup --clusters
+
 # CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
 to_build = $(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(1))
@@ -61,13 +64,16 @@ tests: test-setup  ## build everything, tests and benchmarks too
 test: tests  ## build and run every test
 	@$(CTEST) --test-dir $(BUILD)
 
+test-clusters: clusters-setup tests  ## build with Open MPI, and run the tests of studies on clusters
+	@COUPLET_NEEDS_MPI=1 $(CTEST) --test-dir $(BUILD) -R '^(study|cli)/cluster'
+
 fast: tests  ## build everything and run the tests that together take seconds (label fast)
 	@$(CTEST) --test-dir $(BUILD) -L fast
 
 repeat: tests  ## every test REPEAT (20) times beside LOAD (0) busy processes; one line per run
 	@tools/repeat.sh $(BUILD) $(or $(REPEAT),20) $(JOBS) $(or $(LOAD),0)
 
-ci: format-check test clang-check docs  ## what .ci/run runs
+ci: format-check test test-clusters clang-check docs  ## what .ci/run runs
 
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
@@ -132,7 +138,7 @@ docs: docs-setup  ## the documents and the reference of the headers as a site: b
 # what wheel and archive are made of: an installed tree, from a build of its own
 packages = build-packages
 stage: packages-setup
-	@$(call configure,$(packages)/build,-DCMAKE_BUILD_TYPE=Release -DCPL_WERROR=ON -DCPL_TESTS=OFF -DCPL_PYTHON=ON \
+	@$(call configure,$(packages)/build,-DCMAKE_BUILD_TYPE=Release -DCPL_WERROR=ON -DCPL_TESTS=OFF -DCPL_PYTHON=ON -DCPL_MPI=OFF \
 	  -DCMAKE_INSTALL_PREFIX=/usr/local -DCMAKE_INSTALL_LIBDIR=lib)
 	@cmake --build $(packages)/build -j $(JOBS)
 	@rm -rf $(packages)/stage && cmake --install $(packages)/build --prefix $(CURDIR)/$(packages)/stage >/dev/null

@@ -43,6 +43,7 @@ typedef struct sweep {
   const char* outputs[1];
   cpl_study_def def;
   cpl_study_summary summary;
+  bool studied;  // cpl_study_run() was called
   progress_kind progress;
   double shown;
   study_results results;  // for statistics
@@ -184,6 +185,7 @@ static cpl_status run_study(sweep* s) {
   s->def.on_progress = show_progress, s->def.user = s;
   // designs for indices are made for their sake
   if (a->stats || a->morris != NULL || a->saltelli != NULL) s->def.on_case = keep_case;
+  s->studied = true;
   return cpl_study_run(s->ctx, &s->def, &s->summary);
 }
 
@@ -263,10 +265,11 @@ static void print_kept(const sweep* s) {
 
 static int report(sweep* s, cpl_status st) {
   if (s->progress == PROGRESS_BAR && s->shown > 0) fputs("\r\033[K", stderr);
+  if (s->studied && !s->summary.is_coordinator) return CLI_OK;  // the coordinator reports
   const int code = st < 0 ? cli_report(s->ctx, st) : CLI_OK;
   if (s->args->json) print_json(s, st);
   else if (st < 0) print_kept(s);
-  else if (!s->args->quiet && s->summary.is_coordinator) print_summary(s);
+  else if (!s->args->quiet) print_summary(s);
   return code;
 }
 

@@ -16,7 +16,7 @@ set(SLOW_TESTS
   "^project/(compare_monolithic|documents|measured_documents|run_example)$"
   "^results/(read|results)$"
   "^solver/(jumps|projection|quadrature|restarts|steep)$"
-  "^study/(executor|kill)$"
+  "^study/(cluster|executor|kill)$"
   "^system/file$"
   "^view/diagram$"
   )

@@ -37,6 +37,8 @@ setup "apt-get install --no-install-recommends make gcc"
 ! grep -q chromium out || fail "setup wants a browser to build: $(cat out)"
 ! grep -q numpy out || fail "setup wants numpy to build: $(cat out)"
 setup "chromium" --test
+! grep -q openmpi out || fail "setup wants MPI for make test: $(cat out)"
+setup "openmpi-bin" --clusters
 setup "clang-format-14" --ci
 ! grep -q valgrind out || fail "setup wants valgrind for the checks of .ci/run: $(cat out)"
 setup "valgrind" --dev

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "study/cluster.h"
+#include "study/relay.h"
 #include "study/schedule.h"
 #include "study/supervisor.h"
 
@@ -31,12 +33,17 @@ static const double progress_interval = 0.1;  // [s]
 static const double rate_window = 10;         // [s]
 static const double stop_patience = 0.2;      // for workers that are broken off [s]
 static const double close_patience = 5;       // for those that close in order [s]
+static const double rank_patience = 2;        // for other ranks in addition [s]
 
 typedef struct worker {
-  cpli_supervisor local;
+  int32_t rank;                        // 0: of this process,
+  cpli_supervisor local;               // which has its supervisor
+  uint32_t number;                     // on its rank
+  bool present;                        // its rank has begun
   cpli_case_range leases[MAX_LEASES];  // the rest of them; results arrive in this order
   int32_t n_leases;
   int64_t last_length;
+  int64_t deaths;        // of its processes
   bool started;          // it has a process,
   bool ready;            // which is open
   cpli_suspect suspect;  // the case that it repeats alone; i = CPLI_IDLE: none
@@ -51,7 +58,7 @@ typedef struct executor {
   cpli_schedule schedule;
   worker* workers;
   struct pollfd* polled;
-  int32_t n_workers;
+  int32_t n_workers, n_local;  // the local ones are the first
   cpli_progress progress;
   int32_t opening_deaths, idle_deaths;
   double began, looked_at, reported_at;
@@ -98,12 +105,25 @@ static void report(executor* e, double now, bool always) {
 
 //------------------------------------ leases ------------------------------------
 
+static cpl_status send_to(executor* e, worker* w, cpli_study_message m) {
+  m.worker = w->number;
+  m.life = w->deaths;
+  if (w->rank == 0) return cpli_supervisor_send(&w->local, &m);
+  return cpli_cluster_send(e->how->cluster, w->rank, &m);
+}
+
+// What it sends is invalid. Its death is reported.
+static cpl_status kill_worker(executor* e, worker* w) {
+  if (w->rank > 0) return send_to(e, w, (cpli_study_message){.kind = CPLI_KILL});
+  cpli_supervisor_kill(&w->local, w->deaths);
+  return CPL_OK;
+}
+
 static cpl_status give(executor* e, worker* w, cpli_case_range r) {
   const cpli_study_message m = {.kind = CPLI_LEASE, .first = r.first, .count = r.end - r.first};
   assert(w->n_leases < MAX_LEASES && r.first < r.end);
-  cpl_status st = cpli_supervisor_send(&w->local, &m);
+  cpl_status st = send_to(e, w, m);
   if (st < 0) return st;
-  (void)e;
   w->started = true;
   w->leases[w->n_leases++] = r;
   w->last_length = r.end - r.first;
@@ -126,10 +146,10 @@ static cpl_status give_suspect(executor* e, worker* w) {
 static cpl_status give_leases(executor* e) {
   for (int32_t i = 0; i < e->n_workers; i++) {
     worker* w = &e->workers[i];
-    cpl_status st = give_suspect(e, w);
-    while (st >= 0 && w->n_leases < wanted_leases(e, w)) {
+    cpl_status st = w->present ? give_suspect(e, w) : CPL_OK;
+    while (w->present && st >= 0 && w->n_leases < wanted_leases(e, w)) {
       cpli_case_range r;
-      st = cpli_schedule_lease(&e->schedule, w->last_length, e->n_workers, &r);
+      st = cpli_schedule_lease(&e->schedule, w->last_length, e->progress.workers, &r);
       if (st < 0 || r.first == r.end) break;
       st = give(e, w, r);
     }
@@ -173,10 +193,7 @@ static int64_t count_failed(const executor* e, cpli_study_message* m) {
 }
 
 static cpl_status take_results(executor* e, worker* w, cpli_study_message* m) {
-  if (!check_results(e, w, m)) {
-    cpli_supervisor_kill(&w->local);
-    return CPL_OK;
-  }
+  if (!check_results(e, w, m)) return kill_worker(e, w);
   const size_t slots = (size_t)m->count * e->slot_size;
   const int64_t failed = count_failed(e, m);
   cpl_status st = cpli_journal_write(e->journal, m->first, m->count, cpli_payload(m),
@@ -252,6 +269,7 @@ static cpl_status take_death(executor* e, worker* w, cpli_study_message* m) {
     blamed = blamed || inside;
   }
   if (st >= 0 && !blamed && !innocent) st = died_outside_cases(e, !w->ready, why);
+  w->deaths++;
   w->n_leases = 0;
   w->last_length = 1;
   w->started = w->ready = false;
@@ -288,7 +306,7 @@ static cpl_status take_message(executor* e, worker* w, cpli_study_message* m) {
     case CPLI_LOG: take_log(e, m); return CPL_OK;
     case CPLI_FATAL: return take_failure(e, m);
     case CPLI_DIED: return take_death(e, w, m);
-    default: cpli_supervisor_kill(&w->local); return CPL_OK;
+    default: return kill_worker(e, w);
   }
 }
 
@@ -302,15 +320,67 @@ static cpl_status take_messages(executor* e, worker* w) {
   return CPL_OK;
 }
 
-// Waits until there is something to read, or some time has passed.
+//------------------------------------ other ranks ------------------------------------
+
+static cpl_status take_hello(executor* e, int32_t rank, cpli_study_message* m) {
+  const int32_t n = e->n_local;
+  const cpli_hello mine = cpli_hello_of(e->cases, n);
+  cpli_hello hello;
+  if (m->size != sizeof hello)
+    return cpl_fail(e->ctx, CPL_ERR_INPUT, "rank %d is of another version of couplet", rank);
+  memcpy(&hello, cpli_payload(m), sizeof hello);
+  hello.host[sizeof hello.host - 1] = '\0';
+  if (hello.n != mine.n || hello.n_values != mine.n_values || hello.workers != mine.workers ||
+      memcmp(hello.identity, mine.identity, sizeof hello.identity) != 0)
+    return cpl_fail(e->ctx, CPL_ERR_INPUT,
+                    "rank %d on %s runs another study than rank 0 on %s: are the files the same "
+                    "there?",
+                    rank, hello.host, mine.host);
+  for (int32_t i = 0; i < n; i++) e->workers[rank * n + i].present = true;
+  e->progress.workers += n;
+  return CPL_OK;
+}
+
+static cpl_status take_from_rank(executor* e, int32_t rank, cpli_study_message* m) {
+  if (m->kind == CPLI_HELLO) return take_hello(e, rank, m);
+  if (m->kind == CPLI_BYE) {
+    cpli_cluster_note_end(e->how->cluster);
+    return CPL_OK;
+  }
+  if (m->worker >= (uint32_t)e->n_local)
+    return cpl_fail(e->ctx, CPL_ERR_INPUT, "rank %d is of another version of couplet", rank);
+  const cpl_status st = take_message(e, &e->workers[rank * e->n_local + (int32_t)m->worker], m);
+  if (m->kind == CPLI_FATAL && st < 0) cpl_fail_prefix(e->ctx, st, "rank %d", rank);
+  return st;
+}
+
+static cpl_status take_from_ranks(executor* e, bool* any) {
+  cpli_study_message* m = NULL;
+  int32_t rank;
+  *any = false;
+  for (;;) {
+    cpl_status st = cpli_cluster_next(e->how->cluster, &rank, &m);
+    if (st < 0 || m == NULL) return st;
+    st = take_from_rank(e, rank, m);
+    if (st < 0) return st;
+    *any = true;
+  }
+}
+
+// Waits until there is something to read, or some time has passed. MPI has no descriptor to wait
+// for: other ranks are looked after at least once per millisecond.
 static cpl_status take_all(executor* e) {
-  for (int32_t i = 0; i < e->n_workers; i++)
+  bool any = false;
+  cpl_status from_ranks = e->how->cluster != NULL ? take_from_ranks(e, &any) : CPL_OK;
+  if (from_ranks < 0) return from_ranks;
+  const int wait = e->how->cluster == NULL ? (int)(1e3 * look_interval) : any ? 0 : 1;
+  for (int32_t i = 0; i < e->n_local; i++)
     e->polled[i] = (struct pollfd){.fd = e->workers[i].local.fd, .events = POLLIN};
-  int ready = poll(e->polled, (nfds_t)e->n_workers, (int)(1e3 * look_interval));
+  const int ready = poll(e->polled, (nfds_t)e->n_local, wait);
   const double now = cpli_now();
   const bool all = now - e->looked_at >= look_interval;
   if (all) e->looked_at = now;
-  for (int32_t i = 0; i < e->n_workers && (all || ready > 0); i++) {
+  for (int32_t i = 0; i < e->n_local && (all || ready > 0); i++) {
     if (!all && e->polled[i].revents == 0) continue;
     cpl_status st = take_messages(e, &e->workers[i]);
     if (st < 0) return st;
@@ -328,25 +398,32 @@ static int32_t count_processors(void) {
   return n > 0 ? (int32_t)n : 1;
 }
 
-static cpl_status make_workers(executor* e) {
+// In a cluster every rank has the same number, so that its workers are found by their numbers.
+static int64_t local_workers(const executor* e) {
   const int64_t left = e->progress.total - e->progress.done;
-  int64_t n = e->how->workers > 0 ? e->how->workers : count_processors();
-  if (n > left) n = left;
+  if (e->how->cluster != NULL) return e->how->workers > 0 ? e->how->workers : 1;
+  const int64_t n = e->how->workers > 0 ? e->how->workers : count_processors();
+  return n < left ? n : left;
+}
+
+static cpl_status make_workers(executor* e) {
+  e->n_local = (int32_t)local_workers(e);
+  const int32_t n = e->n_local * cpli_cluster_size(e->how->cluster);
   e->workers = cpli_alloc(e->ctx, (size_t)n, sizeof *e->workers);
-  e->polled = cpli_alloc(e->ctx, (size_t)n, sizeof *e->polled);
+  e->polled = cpli_alloc(e->ctx, (size_t)e->n_local, sizeof *e->polled);
   if (e->workers == NULL || e->polled == NULL) return cpli_nomem(e->ctx);
-  for (; e->n_workers < n; e->n_workers++) {
+  cpl_status st = CPL_OK;
+  for (; e->n_workers < n && st >= 0; e->n_workers++) {
     worker* w = &e->workers[e->n_workers];
+    w->rank = e->n_workers / e->n_local;
+    w->number = (uint32_t)(e->n_workers % e->n_local);
     w->last_length = 1;
     w->suspect.i = CPLI_IDLE;
-    cpl_status st = cpli_supervisor_init(&w->local, e->ctx, e->cases, e->how->case_timeout);
-    if (st < 0) {
-      cpli_supervisor_free(&w->local);
-      return st;
-    }
+    w->present = w->rank == 0;
+    if (w->present) st = cpli_supervisor_init(&w->local, e->ctx, e->cases, e->how->case_timeout);
   }
-  e->progress.workers = e->n_workers;
-  return CPL_OK;
+  e->progress.workers = e->n_local;
+  return st;
 }
 
 static cpl_status begin(executor* e) {
@@ -355,6 +432,8 @@ static cpl_status begin(executor* e) {
                                 .n_values = e->cases->n_values,
                                 .identity = e->cases->identity};
   cpl_status st = cpli_journal_open_write(e->ctx, &def, e->how->resume, &e->journal);
+  if (st >= 0 && e->how->cluster != NULL)
+    st = cpli_cluster_begin(e->how->cluster, cpli_study_message_limit(e->slot_size));
   if (st >= 0) st = cpli_journal_count(e->journal, &e->progress.done, &e->progress.failed);
   if (st < 0) return st;
   e->progress.resumed = e->window_done[0] = e->window_done[1] = e->progress.done;
@@ -363,24 +442,28 @@ static cpl_status begin(executor* e) {
   return make_workers(e);
 }
 
-static bool any_started(const executor* e) {
-  for (int32_t i = 0; i < e->n_workers; i++) {
-    if (e->workers[i].started) return true;
+static bool all_ended(const executor* e) {
+  for (int32_t i = 0; i < e->n_local; i++) {
+    if (e->workers[i].started) return false;
   }
-  return false;
+  return e->how->cluster == NULL || cpli_cluster_all_ended(e->how->cluster);
 }
 
 // Workers end, and what they still send is kept. After a failure those in a case are broken off.
 static void end_workers(executor* e, bool in_order) {
   const cpli_study_message end = {.kind = CPLI_END};
-  const double until = cpli_now() + (in_order ? close_patience : stop_patience);
-  for (int32_t i = 0; i < e->n_workers; i++) {
+  double until = cpli_now() + (in_order ? close_patience : stop_patience);
+  for (int32_t i = 0; i < e->n_local; i++) {
     if (in_order) cpli_supervisor_send(&e->workers[i].local, &end);
     else cpli_supervisor_stop(&e->workers[i].local);
   }
-  cpl_status st = CPL_OK;
-  while (st >= 0 && any_started(e) && cpli_now() < until && !(in_order && cpli_cancelled(e->ctx)))
-    st = take_all(e);
+  if (e->how->cluster != NULL) {
+    if (cpli_cluster_end_others(e->how->cluster, in_order) < 0) return;
+    until += cpli_cancelled(e->ctx) ? stop_patience : rank_patience;
+  }
+  while (!all_ended(e) && cpli_now() < until && !(in_order && cpli_cancelled(e->ctx))) {
+    if (take_all(e) == CPL_ERR_IO) break;
+  }
 }
 
 static cpl_status run_all(executor* e) {
@@ -426,7 +509,8 @@ static cpl_status run_and_end(executor* e) {
 }
 
 static void release(executor* e) {
-  for (int32_t i = 0; i < e->n_workers; i++) cpli_supervisor_free(&e->workers[i].local);
+  for (int32_t i = 0; i < e->n_workers && e->workers[i].rank == 0; i++)
+    cpli_supervisor_free(&e->workers[i].local);
   cpli_schedule_free(&e->schedule);
   cpli_free(e->ctx, e->workers);
   cpli_free(e->ctx, e->polled);
@@ -435,6 +519,8 @@ static void release(executor* e) {
 cpl_status cpli_execute(cpl_context* ctx, const cpli_cases* cases, const cpli_execution* how,
                         cpli_progress* progress) {
   const double now = cpli_now();
+  if (progress != NULL) *progress = (cpli_progress){.total = cases->n};
+  if (cpli_cluster_rank(how->cluster) > 0) return cpli_relay_run(ctx, cases, how);
   executor e = {.ctx = ctx,
                 .cases = cases,
                 .how = how,

@@ -46,19 +46,22 @@ typedef struct cpli_progress {
 typedef struct cpli_execution {
   const char* journal_path;
   bool resume;          ///< keep what the journal has; otherwise it begins anew
-  int32_t workers;      ///< 0: one per processor
+  int32_t workers;      ///< 0: one per processor, or one per rank; in a cluster: of each rank
   double case_timeout;  ///< a case that takes longer fails [s]; 0: no limit
   /// At most ten times per second, and at the end. Nullable.
   void (*progress)(void* user, const cpli_progress* p);
   void* progress_user;
+  /// The ranks that execute the study together: each calls cpli_execute() with the same cases, and
+  /// only the coordinator (rank 0) writes the journal and reports progress. Nullable.
+  struct cpli_cluster* cluster;
 } cpli_execution;
 
 /// Run all cases that the journal does not have yet. A case whose worker dies (crash, kill, exit())
 /// is repeated alone in a new one; when it kills that as well, it has failed. Returns when all are
-/// done, or with a failure, after which the journal has what was done and a later call with
-/// `resume` goes on. No process of a worker stays. Nullable: progress (the result, also after a
-/// failure) Returns:  CPL_ERR_INPUT: the journal is that of another study, or in use; CPL_ERR_IO:
-/// it cannot
+/// done, or with a failure (of which another rank than 0 knows only its own), after which the
+/// journal has what was done and a later call with `resume` goes on. No process of a worker stays.
+/// Nullable: progress (the result, also after a failure) Returns:  CPL_ERR_INPUT: the journal is
+/// that of another study, or in use; CPL_ERR_IO: it cannot
 ///           be written; CPL_ERR_CANCELLED: the context was cancelled; else that of `open` or
 ///           `run`.
 cpl_status cpli_execute(cpl_context* ctx, const cpli_cases* cases, const cpli_execution* how,

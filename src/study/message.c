@@ -12,7 +12,7 @@
 
 #include "study/journal.h"
 
-static_assert(sizeof(cpli_study_message) == 40, "no padding");
+static_assert(sizeof(cpli_study_message) == 48, "no padding");
 static_assert(CPLI_BATCH_TEXTS >= CPLI_FAILURE_SIZE + 16, "one text fits");
 
 size_t cpli_batch_slots(size_t slot_size) {

@@ -10,7 +10,7 @@
 typedef enum cpli_study_message_kind {
   // to a worker
   CPLI_LEASE = 1,  // run the cases first to first + count
-  CPLI_END,        // close and end
+  CPLI_END,        // close and end; to a rank: count is 1 where cases are to be broken off
   // from a worker
   CPLI_READY,    // it is open
   CPLI_RESULTS,  // slots of the journal of first to first + count, then text records; `seconds` of
@@ -19,6 +19,10 @@ typedef enum cpli_study_message_kind {
   CPLI_FATAL,    // the study cannot go on: a cpl_error, then its texts
   CPLI_DIED,  // its process has ended in case `first` (-1: in none); `count` is a cpli_death; the
               // payload is a text
+  // between ranks
+  CPLI_KILL,   // end a worker that sends invalid messages
+  CPLI_HELLO,  // a rank begins: a cpli_hello
+  CPLI_BYE,    // its last message
 } cpli_study_message_kind;
 
 // How the process of a worker ended.
@@ -35,9 +39,18 @@ typedef struct cpli_study_message {
   uint32_t kind;
   uint32_t worker;  // its number on its machine
   uint64_t size;    // of the payload, a multiple of 8
+  int64_t life;     // of a LEASE or KILL: for the process after so many deaths of the worker
   int64_t first, count;
   double seconds;
 } cpli_study_message;
+
+/// The study of a rank, which has to be that of the coordinator.
+typedef struct cpli_hello {
+  int64_t n;
+  uint64_t n_values, workers;
+  uint64_t identity[2];  // hash
+  char host[64];
+} cpli_hello;
 
 enum {
   CPLI_BATCH_SIZE = 64 * 1024,  // slots and texts are sent when they exceed this

@@ -15,6 +15,7 @@
 #include "format/hash.h"
 #include "format/number.h"
 #include "format/source_loc.h"
+#include "study/cluster.h"
 #include "study/executor.h"
 #include "system/definition.h"
 
@@ -377,7 +378,7 @@ static void on_progress(void* user, const cpli_progress* p) {
   if (s->def.on_progress != NULL) s->def.on_progress(s->def.user, &progress);
 }
 
-static cpl_status execute(cpli_study* s, cpl_study_summary* summary) {
+static cpl_status execute(cpli_study* s, cpli_cluster* cluster, cpl_study_summary* summary) {
   const cpli_cases cases = {.n = cpl_design_cases(s->def.design),
                             .n_values = cpli_study_values(&s->plan),
                             .identity = s->identity,
@@ -390,32 +391,43 @@ static cpl_status execute(cpli_study* s, cpl_study_summary* summary) {
                               .workers = s->def.workers,
                               .case_timeout = s->def.case_timeout,
                               .progress = on_progress,
-                              .progress_user = s};
+                              .progress_user = s,
+                              .cluster = cluster};
   cpli_progress progress = {0};
   cpl_status st = cpli_execute(s->ctx, &cases, &how, &progress);
   summary->progress = progress_of(&progress);
-  summary->is_coordinator = true;
   return st;
 }
 
 //------------------------------------ the study ------------------------------------
 
+// Only the coordinator has the journal, and writes the results.
+static cpl_status run_and_write(cpli_study* s, const cpl_study_def* def, cpli_cluster* cluster,
+                                cpl_study_summary* summary) {
+  cpl_status st = read_def(s, def);
+  if (st >= 0 && summary->is_coordinator) st = check_journal(s);
+  if (st >= 0) st = prepare(s);
+  if (st >= 0) st = execute(s, cluster, summary);
+  if (!summary->is_coordinator) return st;
+  for (size_t i = 0; i < s->def.n_outputs && st >= 0; i++)
+    st = cpli_study_write(s, s->def.outputs[i]);
+  if (st >= 0 && s->def.on_case != NULL) st = cpli_study_visit(s);
+  if (st >= 0) unlink(s->def.journal);
+  return st;
+}
+
 cpl_status cpl_study_run(cpl_context* ctx, const cpl_study_def* def, cpl_study_summary* summary) {
   cpl_study_summary none;
+  cpli_cluster* cluster = NULL;
   if (summary == NULL) summary = &none;
-  *summary = (cpl_study_summary){0};
   cpli_study s = {.ctx = ctx,
                   .def = cpl_default_study_def(),
                   .plan = {.settings = cpl_default_experiment_settings()}};
   cpli_arena_init(&s.arena, ctx);
-  cpl_status st = read_def(&s, def);
-  if (st >= 0) st = check_journal(&s);
-  if (st >= 0) st = prepare(&s);
-  if (st >= 0) st = execute(&s, summary);
-  for (size_t i = 0; i < s.def.n_outputs && st >= 0; i++)
-    st = cpli_study_write(&s, s.def.outputs[i]);
-  if (st >= 0 && s.def.on_case != NULL) st = cpli_study_visit(&s);
-  if (st >= 0) unlink(s.def.journal);
+  cpl_status st = cpli_cluster_join(ctx, &cluster);
+  *summary = (cpl_study_summary){.is_coordinator = cpli_cluster_rank(cluster) == 0};
+  if (st >= 0) st = run_and_write(&s, def, cluster, summary);
+  cpli_cluster_leave(cluster);
   cpli_study_free(&s);
   return st;
 }

@@ -67,7 +67,7 @@ static cpl_status start(cpli_supervisor* s) {
 }
 
 cpl_status cpli_supervisor_send(cpli_supervisor* s, const cpli_study_message* m) {
-  if (s->pid == 0 && m->kind != CPLI_LEASE) return CPL_OK;
+  if (m->kind != CPLI_LEASE ? s->pid == 0 : m->life != s->life) return CPL_OK;
   cpl_status st = s->pid == 0 ? start(s) : CPL_OK;
   if (st < 0) return st;
   if (m->kind == CPLI_END) s->forsaken = true;
@@ -84,8 +84,8 @@ void cpli_supervisor_stop(cpli_supervisor* s) {
   shutdown(s->fd, SHUT_WR);
 }
 
-void cpli_supervisor_kill(cpli_supervisor* s) {
-  if (s->pid == 0) return;
+void cpli_supervisor_kill(cpli_supervisor* s, int64_t life) {
+  if (s->pid == 0 || life != s->life) return;
   kill(s->pid, SIGKILL);
   s->inbox.broken = true;
   s->gone = true;
@@ -141,6 +141,7 @@ static cpli_death explain(const cpli_supervisor* s, int64_t current, int how, ch
 // The page may be damaged: the coordinator checks the number of the case.
 static cpli_study_message* make_death(cpli_supervisor* s) {
   const int how = end_process(s);
+  s->life++;
   cpli_study_message* m = (cpli_study_message*)(void*)s->last;
   *m = (cpli_study_message){.kind = CPLI_DIED, .first = atomic_load(&s->page->current)};
   char* text = cpli_payload(m);
@@ -153,6 +154,6 @@ cpli_study_message* cpli_supervisor_next(cpli_supervisor* s) {
   if (s->pid == 0) return NULL;
   cpli_study_message* m = cpli_inbox_next(&s->inbox);
   if (m != NULL) return m;
-  if (s->inbox.broken) cpli_supervisor_kill(s);
+  if (s->inbox.broken) cpli_supervisor_kill(s, s->life);
   return s->gone ? make_death(s) : NULL;
 }

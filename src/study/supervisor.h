@@ -19,6 +19,7 @@ typedef struct cpli_supervisor {
   pid_t pid;            // 0: no process
   cpli_worker_page* page;
   cpli_inbox inbox;
+  int64_t life;    // deaths of its processes
   bool gone;       // nothing more will arrive
   bool forsaken;   // it was requested to end
   int64_t late;    // the case that took too long; CPLI_IDLE: none
@@ -30,7 +31,8 @@ cpl_status cpli_supervisor_init(cpli_supervisor* s, cpl_context* ctx, const cpli
 /// Kills the process, if there is one, with its group, and frees the memory.
 void cpli_supervisor_free(cpli_supervisor* s);
 
-/// Send a message to the worker. A lease starts its process where there is none. Returns a failure
+/// Send a message to the worker. A lease starts its process where there is none; one for a process
+/// that has died meanwhile has no effect. Returns a failure
 /// where no process can be made; a process that has died is reported by cpli_supervisor_next().
 cpl_status cpli_supervisor_send(cpli_supervisor* s, const cpli_study_message* m);
 
@@ -43,5 +45,6 @@ cpli_study_message* cpli_supervisor_next(cpli_supervisor* s);
 
 /// Request an orderly end; a case in progress is broken off. Its death is reported.
 void cpli_supervisor_stop(cpli_supervisor* s);
-/// End the process now, because what it sends is invalid. Its death is reported as a crash.
-void cpli_supervisor_kill(cpli_supervisor* s);
+/// End the process of this life now, because what it sends is invalid. Its death is reported as a
+/// crash.
+void cpli_supervisor_kill(cpli_supervisor* s, int64_t life);
