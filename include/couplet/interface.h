@@ -394,6 +394,7 @@ typedef struct cpl_subsystems {
   const int32_t* first;
   const cpl_route* refs;
   uint32_t n_refs;
+  void* starter;  ///< private to models of the library. Nullable
 } cpl_subsystems;
 
 /// Constraints as a border of the linear system of Newton's method: one row and one unknown per

@@ -89,9 +89,11 @@ static cpl_status access_values(cpl_component* c, const cpli_access* a) {
   bool computed = a->type == CPL_REAL ? !all_set(self, a->refs, a->n)
                                       : a->type != CPL_STRING && a->type != CPL_BINARY;
   cpl_status st = !a->set && computed ? cpli_aggregate_compute(self) : CPL_OK;
+  if (a->set) st = cpli_starter_note(self->starter, c, a);
   if (st == CPL_OK) st = cpli_router_access(&r, c, a);
-  if (a->set) self->fresh = false;
-  return st;
+  if (!a->set) return st;
+  self->fresh = false;
+  return st == CPL_OK ? cpli_starter_noted(self->starter, c) : st;
 }
 
 CPLI_DEFINE_VALUE_OPS(access_values)
@@ -119,7 +121,7 @@ static void start_guesses(cpli_aggregate* a) {
 
 static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   cpli_aggregate* a = self_of(c);
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_starter_setup(a->starter, c);
   a->t = s->start_time;
   FOR_EACH_PART(a, st, part->base.ops->setup(&part->base, s));
   if (st >= 0) st = cpli_variants_prepare(a);
@@ -135,7 +137,7 @@ static cpl_status enter_init(cpl_component* c) {
   cpl_status st = CPL_OK;
   FOR_EACH_PART(a, st, part->base.ops->enter_init(&part->base));
   a->phase = CPLI_PLAN_INITIAL;
-  a->fresh = a->start_known = false;
+  a->fresh = a->start_known = a->begun = false;
   a->runs++;
   cpli_aggregate_forget_gradients(a);
   return st;
@@ -147,6 +149,7 @@ static void accept_point(cpli_aggregate* a) {
 
 static cpl_status exit_init(cpl_component* c) {
   cpli_aggregate* a = self_of(c);
+  cpli_starter_close(a->starter);
   cpl_status st = cpli_aggregate_settle_start(a);
   if (st < 0) return st;
   accept_point(a);
@@ -168,8 +171,10 @@ static cpl_status reset(cpl_component* c) {
   cpl_status st = CPL_OK;
   start_signals(self_of(c));
   start_guesses(self_of(c));
+  cpli_aggregate_forget_run(self_of(c));
   FOR_EACH_PART(self_of(c), st, part->base.ops->reset(&part->base));
-  return st < 0 ? st : cpli_variants_follow(self_of(c));
+  if (st >= 0) st = cpli_variants_follow(self_of(c));
+  return st < 0 ? st : cpli_starter_reset(self_of(c)->starter, c);
 }
 
 static void destroy(cpl_component* c) {
@@ -225,7 +230,9 @@ static cpl_status enter_continuous(cpl_model* m) {
   cpli_aggregate_forget_gradients(a);
   accept_point(a);  // the event is over: its result is the initial guess of loops
   if (a->rows != NULL) a->rows->given = false;
-  if (a->n_varying > 0) a->fresh = false;  // as after the first occurrence of a structure
+  // as in the first run, and after the first occurrence of a structure, which are verified
+  if (a->n_varying > 0 || !a->begun) a->fresh = false;
+  a->begun = true;
   return st < 0 || a->verified ? st : verify(a);
 }
 

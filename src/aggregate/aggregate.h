@@ -20,6 +20,7 @@
 #include "model/router.h"
 #include "model/serial.h"
 #include "model/shared_desc.h"
+#include "model/starter.h"
 
 typedef enum cpli_node_kind { CPLI_NODE_INPUT, CPLI_NODE_OUTPUT, CPLI_NODE_SIGNAL } cpli_node_kind;
 
@@ -226,7 +227,9 @@ typedef struct cpli_aggregate {
   int32_t stop;            // the event that requests a stop, from 1; 0: none
   bool verified;           // the components' dependencies have been verified
   bool fresh;              // value[] belongs to the current point
+  bool begun;              // the run has reached continuous time
   cpli_serial_room bytes;  // of the last saved state that became bytes
+  cpli_starter* starter;   // borrowed. Nullable
 } cpli_aggregate;
 
 //------------------------------------ report.c ------------------------------------
@@ -315,6 +318,7 @@ cpl_status cpli_loop_make(cpli_aggregate* a, cpli_eval_plan* p, int32_t block,
                           struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
 void cpli_loop_forget(struct cpli_loop* l);          // its cached data
+void cpli_loop_forget_run(struct cpli_loop* l);      // and earlier derivatives
 int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
 /// Whether a variable of a component, by its index in the whole, is in a loop.
 bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var);
@@ -365,6 +369,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out);
 void cpli_newton_destroy(struct cpli_newton* n);
 /// Its next factorisation does not depend on earlier ones. Nullable: n
 void cpli_newton_forget(struct cpli_newton* n);
+void cpli_newton_forget_run(struct cpli_newton* n);  // and earlier derivatives. Nullable: n
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
@@ -422,6 +427,7 @@ cpl_status cpli_aggregate_to_bytes(cpl_component* c, const cpl_snapshot* snapsho
 cpl_status cpli_aggregate_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot);
 void cpli_aggregate_forget_kept(cpli_aggregate* a);  // cached data
+void cpli_aggregate_forget_run(cpli_aggregate* a);   // everything that an earlier run has left
 
 //------------------------------------ events.c ------------------------------------
 

@@ -246,7 +246,7 @@ static cpl_external_event event_at(splitter* s, int32_t g, const cpli_outside* o
   for (int32_t k = 0; k < e.n_targets && !s->no_memory; k++)
     targets[k] = port_at(s, g, o->def.targets[k].part, o->def.targets[k].var);
   if (e.condition.value != NULL) e.condition.sources = ports_at(s, g, o->condition, o->n_condition);
-  else e.condition = (cpl_function){0};
+  else e.condition = (cpl_function){.memory = {o->def.condition.memory[0]}};
   if (e.n_targets > 0) e.assign.sources = ports_at(s, g, o->assign, o->n_assign);
   return e;
 }
@@ -421,6 +421,7 @@ cpl_status cpli_aggregate_split(cpl_model* m, cpl_subsystems* out) {
   *out = (cpl_subsystems){0};
   cpl_status st = cpli_groups_find(s.a, &s.groups);
   if (st >= 0 && s.groups.n > 1) st = take_apart(&s, out);
+  if (out->n > 0) out->starter = s.a->starter;
   if (st < 0) destroy_pieces(out);
   cpli_free(m->base.ctx, s.signal_refs);
   cpli_free(m->base.ctx, s.signal_of);

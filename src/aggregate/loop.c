@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "aggregate/aggregate.h"
+#include "model/jacobian.h"
 #include "numeric/dense.h"
 #include "numeric/roots.h"
 
@@ -179,6 +180,11 @@ void cpli_loop_destroy(struct cpli_loop* l) {
 }
 
 void cpli_loop_forget(struct cpli_loop* l) { l->factored = false; }
+
+void cpli_loop_forget_run(struct cpli_loop* l) {
+  l->factored = false;
+  for (int32_t i = 0; i < l->n_members; i++) cpli_jacobian_forget(l->members[i].jac);
+}
 
 int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
 

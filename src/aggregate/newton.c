@@ -325,6 +325,11 @@ void cpli_newton_forget(newton* w) {
   if (w != NULL && w->factors != NULL) cpli_sparse_forget(w->factors);
 }
 
+void cpli_newton_forget_run(newton* w) {
+  cpli_newton_forget(w);
+  for (int32_t k = 0; w != NULL && k < w->n_blocks; k++) cpli_jacobian_forget(w->blocks[k].jac);
+}
+
 //------------------------------------ constraints ------------------------------------
 
 static bool has_shape(const border* k, const cpl_border* b) {

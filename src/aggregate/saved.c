@@ -94,6 +94,20 @@ void cpli_aggregate_forget_kept(cpli_aggregate* a) {
   }
 }
 
+static void forget_derivatives(cpli_eval_plan* const* plans, struct cpli_newton* newton) {
+  cpli_newton_forget_run(newton);
+  for (size_t i = 0; i < 3; i++)
+    for (size_t l = 0; plans[i] != NULL && l < plans[i]->n_loops; l++)
+      cpli_loop_forget_run(plans[i]->loops[l]);
+}
+
+void cpli_aggregate_forget_run(cpli_aggregate* a) {
+  cpli_aggregate_forget_kept(a);
+  forget_derivatives(a->plans, a->newton);
+  for (cpli_variant* v = a->variants; v != NULL; v = v->next)
+    if (v != a->variant) forget_derivatives(v->plans, v->newton);
+}
+
 cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
   cpli_aggregate* a = (cpli_aggregate*)c;
   if (snapshot->data == NULL) snapshot->data = make(a);

@@ -41,8 +41,11 @@ static cpl_status access_values(cpl_component* c, const cpli_access* a) {
   cpli_master* m = master_of(c);
   cpli_router r = {NULL, m->merged->routes, (uint32_t)c->desc->n_vars, forward};
   cpl_status st = a->set ? CPL_OK : carry_on(c);
+  if (a->set) st = cpli_starter_note(m->starter, c, a);
+  if (st < 0) return st;
   if (a->set) m->touched = m->running || m->initializes;
-  return st < 0 ? st : cpli_router_access(&r, c, a);
+  st = cpli_router_access(&r, c, a);
+  return a->set && st == CPL_OK ? cpli_starter_noted(m->starter, c) : st;
 }
 
 CPLI_DEFINE_VALUE_OPS(access_values)
@@ -68,6 +71,7 @@ static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   double stop = settings->has_stop_time ? settings->stop_time : settings->start_time;
   cpl_status st = cpli_check_times(c->ctx, c->name, settings->start_time, stop, m->def.step,
                                    "communication points", false);
+  if (st >= 0) st = cpli_starter_setup(m->starter, c);
   m->t = m->t_start = settings->start_time;
   m->kink = NAN;
   m->h = m->short_step = m->worst = 0;
@@ -91,6 +95,7 @@ static cpl_status enter_init(cpl_component* c) {
 static cpl_status exit_init(cpl_component* c) {
   cpli_master* m = master_of(c);
   m->initializes = m->touched = false;
+  cpli_starter_close(m->starter);
   return cpli_master_initialize(m);
 }
 
@@ -117,7 +122,7 @@ static cpl_status reset(cpl_component* c) {
     m->parts[i].pending = false;
     st = m->parts[i].s->base.ops->reset(&m->parts[i].s->base);
   }
-  return st;
+  return st < 0 ? st : cpli_starter_reset(m->starter, c);
 }
 
 void cpli_master_destroy(cpl_component* c) {
@@ -331,6 +336,10 @@ void cpli_master_equip(cpli_master* m) {
   if (has_own_points(m)) m->stepper_ops.value_time = value_time;
   m->watches = watches_inputs(m);
   m->stepper_ops.wants_update = wants_update;
+}
+
+void cpli_master_begin_with(cpl_stepper* master, cpli_starter* starter) {
+  ((cpli_master*)master)->starter = starter;
 }
 
 double cpli_master_tolerance(const cpl_stepper* s) {

@@ -12,6 +12,7 @@
 #include "master/merged.h"
 #include "model/input_curve.h"
 #include "model/serial.h"
+#include "model/starter.h"
 
 enum { CPLI_SAMPLES = 3 };
 
@@ -164,6 +165,7 @@ typedef struct cpli_master {
   cpli_arena arena;
   cpl_master_def def;
   struct cpli_shared_desc* merged;  // the description
+  cpli_starter* starter;            // borrowed. Nullable
   cpli_master_part* parts;
   cpli_out* outs;
   cpli_master_link* links;

@@ -26,6 +26,10 @@ cpl_status cpli_merged_reach(cpli_shared_desc* m, const cpli_merge_part* parts, 
 
 /// cpl_master() with an existing description. The parts are in the order of their names, as they
 /// are in `merged`. Nullable: merged
+struct cpli_starter;
+/// Start values of a master's definition. Borrowed: starter as long as it lives
+void cpli_master_begin_with(cpl_stepper* master, struct cpli_starter* starter);
+
 cpl_status cpli_master_create(cpl_context* ctx, const cpl_master_def* def, cpli_shared_desc* merged,
                               cpl_stepper** out);
 

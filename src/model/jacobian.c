@@ -534,6 +534,14 @@ cpl_status cpl_jacobian_create(cpl_model* m, const cpl_jacobian_def* given, cpl_
   return st;
 }
 
+void cpli_jacobian_forget(cpl_jacobian* j) {
+  if (j == NULL) return;
+  cpli_jumps_forget(j->jumps);
+  j->since = (cpli_since){0};
+  j->kept_calls = 0;
+  j->next_check = 1;
+}
+
 void cpl_jacobian_destroy(cpl_jacobian* j) {
   if (j == NULL) return;
   cpli_jumps_destroy(j->jumps);

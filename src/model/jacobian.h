@@ -25,5 +25,8 @@ cpl_status cpli_jacobian_refresh(cpl_jacobian* j, const double* x, cpli_since si
 /// As cpl_jacobian_evaluate(), but only the entries of the pattern: out[entry].
 cpl_status cpli_jacobian_entries(cpl_jacobian* j, const double* x, double* out);
 
+/// Another run: results do not depend on earlier ones. Nullable: j
+void cpli_jacobian_forget(cpl_jacobian* j);
+
 /// The sparsity pattern of a block.
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j);

@@ -43,6 +43,10 @@ cpl_status cpli_jumps_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_j
   return CPL_OK;
 }
 
+void cpli_jumps_forget(cpli_jumps* k) {
+  if (k != NULL) memset(k->seen, 0, (size_t)k->pattern->n_entries * sizeof *k->seen);
+}
+
 void cpli_jumps_destroy(cpli_jumps* k) {
   if (k == NULL) return;
   cpli_free(k->ctx, k->seen);

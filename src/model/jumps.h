@@ -26,6 +26,7 @@ typedef struct cpli_jump_probe {
 
 cpl_status cpli_jumps_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_jumps** out);
 void cpli_jumps_destroy(cpli_jumps* k);
+void cpli_jumps_forget(cpli_jumps* k);  // earlier Jacobians. Nullable
 
 /// Whether an entry is much larger than before, so that a correction may be necessary. h and base
 /// are not needed for this.

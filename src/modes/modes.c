@@ -315,6 +315,13 @@ static cpl_status reset(cpl_component* c) {
   m->running = m->in_init = m->ended = m->wants_stop = false;
   m->pending = m->arriving = NULL;
   m->active = m->start;
+  for (int32_t k = 0; k < m->n_modes; k++) {  // values set from outside
+    m->modes[k].starts.n = m->modes[k].own_starts;
+    m->modes[k].starts.n_others = m->modes[k].own_others;
+  }
+  for (int kind = 0; kind <= CPLI_SEEN_OBSERVED; kind++)
+    for (int32_t i = 0; i < m->n_shared[kind]; i++)
+      m->shared[kind][i].given = m->shared[kind][i].by_curve = false;
   cpli_modes_show_structure(m);
   return CPL_OK;
 }

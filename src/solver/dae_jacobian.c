@@ -235,6 +235,10 @@ cpl_status cpli_dae_jacobian_make(cpli_integrate* s) {
   return st;
 }
 
+void cpli_dae_jacobian_forget(cpli_integrate* s) {
+  if (s->columns != NULL) cpli_jumps_forget(s->columns->jumps);
+}
+
 void cpli_dae_jacobian_destroy(cpli_integrate* s) {
   struct cpli_dae_columns* k = s->columns;
   if (k == NULL) return;

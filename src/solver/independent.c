@@ -38,6 +38,7 @@ typedef struct independent {
   cpli_shared_desc* desc;  // Nullable: the description of `whole`
   cpl_model* whole;        // Nullable
   cpl_status (*restart)(cpl_stepper* s);
+  cpli_starter* starter;  // borrowed. Nullable
   cpli_router router;
   cpl_route* routes;  // own. Nullable
   cpli_cached cached;
@@ -292,7 +293,10 @@ static cpl_status forward(cpl_component* c, const cpli_access* run) {
 }
 
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
-  return cpli_router_access(&self_of(c)->router, c, a);
+  independent* b = self_of(c);
+  cpl_status st = a->set ? cpli_starter_note(b->starter, c, a) : CPL_OK;
+  if (st >= 0) st = cpli_router_access(&b->router, c, a);
+  return a->set && st == CPL_OK ? cpli_starter_noted(b->starter, c) : st;
 }
 
 CPLI_DEFINE_VALUE_OPS(access_values)
@@ -374,7 +378,7 @@ static cpl_status next_event(cpl_stepper* s, double* time, bool* sure) {
 
 static cpl_status setup(cpl_component* c, const cpl_setup* settings) {
   independent* b = self_of(c);
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_starter_setup(b->starter, c);
   b->t = settings->start_time;
   FOR_EACH_MEMBER(b, st, inner->ops->setup(inner, settings));
   return st;
@@ -389,6 +393,7 @@ static cpl_status enter_init(cpl_component* c) {
 static cpl_status exit_init(cpl_component* c) {
   independent* b = self_of(c);
   cpl_status st = CPL_OK;
+  cpli_starter_close(b->starter);
   FOR_EACH_MEMBER(b, st, inner->ops->exit_init(inner));
   for (int32_t i = 0; i < b->n; i++) b->members[i].at = b->members[i].until = b->t;
   b->running = true;
@@ -414,7 +419,7 @@ static cpl_status reset(cpl_component* c) {
   b->running = b->ended = b->moved = false;
   b->stop = 0;
   FOR_EACH_MEMBER(b, st, inner->ops->reset(inner));
-  return st;
+  return st < 0 ? st : cpli_starter_reset(b->starter, c);
 }
 
 static void destroy(cpl_component* c) {
@@ -621,6 +626,7 @@ static cpl_status fill(independent* b, const cpli_independent_def* def) {
   b->n = def->n;
   b->whole = def->whole;
   b->restart = def->restart;
+  b->starter = def->starter;
   if (def->desc != NULL) b->desc = cpli_shared_desc_retain(def->desc);
   const cpl_description* desc = def->desc != NULL ? &def->desc->desc : def->whole->base.desc;
   find_capabilities(b);

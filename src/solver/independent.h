@@ -8,6 +8,7 @@
 
 #include "couplet/solver.h"
 #include "model/shared_desc.h"
+#include "model/starter.h"
 
 typedef struct cpli_independent_def {
   const char* name;
@@ -18,6 +19,7 @@ typedef struct cpli_independent_def {
   // of a model that was split
   cpl_model* whole;                  // destroyed after the steppers. Nullable
   const cpl_subsystems* subsystems;  // its routes, which live as long as it. Nullable
+  cpli_starter* starter;             // borrowed. Nullable
   /// Discards the history of a stepper at the beginning of each step. Nullable
   cpl_status (*restart)(cpl_stepper* s);
 } cpli_independent_def;

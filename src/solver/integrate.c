@@ -10,6 +10,7 @@
 #include "model/adopt.h"
 #include "model/input_curve.h"
 #include "model/inspect.h"
+#include "model/jacobian.h"
 #include "model/router.h"
 #include "solver/independent.h"
 #include "solver/integrated.h"
@@ -427,6 +428,8 @@ static void forget_run(cpli_integrate* s) {
   s->stop = s->rounds = 0;
   s->n_curves = s->last_curve = 0;  // inputs must be set again
   cpli_watch_forget(s);
+  cpli_jacobian_forget(s->jac);
+  cpli_dae_jacobian_forget(s);
   cpli_structures_forget(s);
 }
 

@@ -160,6 +160,7 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
 
 cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
 void cpli_dae_jacobian_destroy(cpli_integrate* s);
+void cpli_dae_jacobian_forget(cpli_integrate* s);  // earlier runs
 /// The sparsity pattern. NULL: full.
 const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s);
 /// Derivatives of all equations with respect to all unknowns, by columns.

@@ -3,6 +3,7 @@
 //
 // A model of variable structure has other states and indicators after an event: each structure gets
 // a solver of its own at its first occurrence, and keeps it.
+#include "model/jacobian.h"
 #include "solver/integrated.h"
 
 // The data that is in the stepper itself for the current structure.
@@ -114,6 +115,7 @@ void cpli_structures_forget(cpli_integrate* s) {
   for (size_t i = 0; i < s->structures->n; i++) {
     load(s, &s->structures->items[i]);
     cpli_watch_begin(s);
+    cpli_jacobian_forget(s->jac);
   }
   load(s, &present);
 }

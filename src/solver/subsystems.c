@@ -25,6 +25,7 @@ cpl_status cpli_integrate_subsystems(cpl_model* whole, const cpl_subsystems* spl
                                 .n = split->n,
                                 .whole = whole,
                                 .subsystems = split,
+                                .starter = split->starter,
                                 .restart = def->restart_each_step ? cpli_integrate_restart : NULL},
         out);
   } else {

@@ -35,6 +35,7 @@ typedef struct cpli_tlm_layout {
   cpl_model* whole;
   const int32_t* first;
   const cpl_route* refs;
+  cpli_starter* starter;  // borrowed. Nullable
 } cpli_tlm_layout;
 
 cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_tlm_layout* layout,

@@ -41,7 +41,7 @@ typedef cpl_status part_call(cpl_component* c);
 
 static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   cpli_tlm* m = (cpli_tlm*)c;
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_starter_setup(m->starter, c);
   m->t = m->t_start = s->start_time;
   m->t_stop = s->has_stop_time ? s->stop_time : (double)INFINITY;
   double stop = s->has_stop_time ? s->stop_time : s->start_time;
@@ -63,6 +63,7 @@ static cpl_status enter_init(cpl_component* c) {
 
 static cpl_status exit_init(cpl_component* c) {
   cpli_tlm* m = (cpli_tlm*)c;
+  cpli_starter_close(m->starter);
   cpl_status st = cpli_tlm_preset(m);  // values may have been set since
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->exit_init(&m->parts[i].s->base);
@@ -89,7 +90,7 @@ static cpl_status reset(cpl_component* c) {
   m->running = false;
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
     st = m->parts[i].s->base.ops->reset(&m->parts[i].s->base);
-  return st;
+  return st < 0 ? st : cpli_starter_reset(m->starter, c);
 }
 
 //------------------------------------ values ------------------------------------
@@ -104,7 +105,10 @@ cpl_status cpli_tlm_forward(cpl_component* c, const cpli_access* run) {
 }
 
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
-  return cpli_router_access(&((cpli_tlm*)c)->router, c, a);
+  cpli_tlm* m = (cpli_tlm*)c;
+  cpl_status st = a->set ? cpli_starter_note(m->starter, c, a) : CPL_OK;
+  if (st >= 0) st = cpli_router_access(&m->router, c, a);
+  return a->set && st == CPL_OK ? cpli_starter_noted(m->starter, c) : st;
 }
 
 CPLI_DEFINE_VALUE_OPS(access_values)
@@ -244,7 +248,7 @@ cpl_status cpli_tlm_create(cpl_context* ctx, const cpl_tlm_def* def, const cpli_
     return cpli_nomem(ctx);
   }
   m->base.base.name = m->name;
-  if (layout != NULL) m->whole = layout->whole;
+  if (layout != NULL) m->whole = layout->whole, m->starter = layout->starter;
   st = cpli_tlm_build(m, def, layout);
   m->def.parts = NULL, m->def.interfaces = NULL, m->def.lines = NULL;
   m->def.serve = NULL, m->def.join = NULL;

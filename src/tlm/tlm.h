@@ -142,6 +142,7 @@ typedef struct cpli_tlm {
   cpli_arena arena;
   cpl_tlm_def def;
   cpli_shared_desc* merged;
+  cpli_starter* starter;  // borrowed. Nullable
   cpl_model* whole;    // the model that the parts were split from; destroyed after them. Nullable
   cpli_router router;  // of the variables of the description
   cpli_tlm_part* parts;

@@ -167,6 +167,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
 
 void cpli_newton_destroy(struct cpli_newton* n) { (void)n; }
 void cpli_newton_forget(struct cpli_newton* n) { (void)n; }
+void cpli_newton_forget_run(struct cpli_newton* n) { (void)n; }
 
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   (void)gamma, (void)fresh;
