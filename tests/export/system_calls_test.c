@@ -38,14 +38,18 @@ static const double h = 0.0625;
 
 static double exact(double x0, double k, double u, double t) { return u + (x0 - u) * exp(-k * t); }
 
-static void open_system(driver* d, const char* name, const char* as) {
-  char yaml[2048];
+static void open_text(driver* d, const char* yaml) {
   use_folders();
   write_text("lag.c", lag);
-  snprintf(yaml, sizeof yaml, text, name, as, as);
   write_text("system.yaml", yaml);
   driver_build_file(d, "system.yaml", "system");
   driver_extract(d);
+}
+
+static void open_system(driver* d, const char* name, const char* as) {
+  char yaml[2048];
+  snprintf(yaml, sizeof yaml, text, name, as, as);
+  open_text(d, yaml);
 }
 
 static fmi2Component instance(driver* d, fmi2Type type, const char* name) {
@@ -152,7 +156,79 @@ static void calls(void** state) {
   check_calls("pair", "cs", "pair");
 }
 
+//------------------------------------ values that follow ------------------------------------
+
+static const char following[] =
+    "couplet: 1\nname: following\nparameters: {a: 0.5, b: 2*a, t: b + 1}\nmodels:\n"
+    "  one: {c: lag.c, as: %s, start: {x: b, k: a}}\n  two: {c: lag.c, start: {x: 1, k: 0}}\n"
+    "connections: {one.u: 0*two.x, two.u: 0}\nevents: {kick: {at: t, set: {two.x: 5}}}\n"
+    "experiment: {stop: 4, rtol: 1e-8}\n";
+
+// From the present state of an instance that is initialised with a and b.
+static void check_following(driver* d, fmi2Component c, double a, double b) {
+  CHECK_NEAR(driver_real(d, c, "a"), a, 0);
+  CHECK_NEAR(driver_real(d, c, "b"), b, 0);
+  CHECK_NEAR(driver_real(d, c, "t"), b + 1, 0);
+  for (int i = 0; i < 3 / h; i++) {
+    CHECK_FMI(d->fmi2DoStep(c, i * h, h, fmi2True), fmi2OK);
+    const double t = (i + 1) * h;
+    CHECK_NEAR(driver_real(d, c, "one.x"), b * exp(-a * t), 1e-5);
+    if (fabs(t - (b + 1)) > h) CHECK_NEAR(driver_real(d, c, "two.x"), t > b + 1 ? 5 : 1, 1e-9);
+  }
+}
+
+static void check_attribute(const driver* d, const char* name, const char* attribute) {
+  char pattern[64];
+  snprintf(pattern, sizeof pattern, "name=\"%s\"", name);
+  const char *at = strstr(d->xml, pattern), *found = at != NULL ? strstr(at, attribute) : NULL;
+  CHECK(found != NULL && found < strstr(at, "</ScalarVariable>"));
+}
+
+// An importer sets parameters before the initialisation or in it: what depends on them follows.
+static void values_follow_from_parameters(void** state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    driver d;
+    char yaml[1024];
+    const double a = 0.75, b = 1.25;
+    fmi2FMUstate saved = NULL;
+    snprintf(yaml, sizeof yaml, following, k == 0 ? "me" : "cs");
+    open_text(&d, yaml);
+    check_attribute(&d, "a", "causality=\"parameter\"");
+    check_attribute(&d, "b", "causality=\"calculatedParameter\"");
+    check_attribute(&d, "b", "initial=\"approx\"");
+    check_attribute(&d, "one.k", "causality=\"calculatedParameter\"");
+    check_attribute(&d, "one.x", "initial=\"approx\"");
+    fmi2Component c = instance(&d, fmi2CoSimulation, "c");
+    initialize(&d, c, 0);
+    check_following(&d, c, 0.5, 1);
+    CHECK_FMI(d.fmi2Reset(c), fmi2OK);
+    CHECK_FMI(driver_set_real(&d, c, "a", a), fmi2OK);
+    CHECK_FMI(d.fmi2GetFMUstate(c, &saved), fmi2OK);
+    initialize(&d, c, 1e-9);
+    check_following(&d, c, a, 2 * a);
+    CHECK_FMI(d.fmi2SetFMUstate(c, saved), fmi2OK);
+    CHECK_FMI(driver_set_real(&d, c, "b", b), fmi2OK);
+    initialize(&d, c, 1e-9);
+    check_following(&d, c, a, b);
+    CHECK_FMI(d.fmi2SetFMUstate(c, saved), fmi2OK);
+    initialize(&d, c, 1e-9);
+    check_following(&d, c, a, 2 * a);
+    CHECK_FMI(d.fmi2FreeFMUstate(c, &saved), fmi2OK);
+    CHECK_FMI(d.fmi2Reset(c), fmi2OK);
+    CHECK_FMI(d.fmi2SetupExperiment(c, fmi2False, 0, 0, fmi2False, 0), fmi2OK);
+    CHECK_FMI(d.fmi2EnterInitializationMode(c), fmi2OK);
+    CHECK_FMI(driver_set_real(&d, c, "a", a), fmi2OK);
+    CHECK_NEAR(driver_real(&d, c, "b"), 2 * a, 0);
+    CHECK_FMI(d.fmi2ExitInitializationMode(c), fmi2OK);
+    check_following(&d, c, a, 2 * a);
+    d.fmi2FreeInstance(c);
+    driver_close(&d);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(calls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(calls),
+                                     cmocka_unit_test(values_follow_from_parameters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,8 +74,11 @@ static inline cpli_standing cpli_standing_of(const cpl_variable* v) {
   } else if (s.causality == CPL_CAUSALITY_PARAMETER) {
     if (s.variability != CPL_VARIABILITY_TUNABLE) s.variability = CPL_VARIABILITY_FIXED;
     s.has_start = v->has_start && !v->structural;  // sizes cannot be changed
-    if (s.has_start) s.initial = CPL_INITIAL_EXACT;
+    const bool follows = v->initial == CPL_INITIAL_APPROX && s.variability == CPL_VARIABILITY_FIXED;
+    if (s.has_start) s.initial = follows ? CPL_INITIAL_APPROX : CPL_INITIAL_EXACT;
     else s.causality = CPL_CAUSALITY_LOCAL;
+    // one that follows from others, unless it is set
+    if (s.has_start && follows) s.causality = CPL_CAUSALITY_CALCULATED_PARAMETER;
   } else if (s.causality == CPL_CAUSALITY_CALCULATED_PARAMETER || !moves) {
     bool output = s.causality == CPL_CAUSALITY_OUTPUT;
     bool constant = s.variability == CPL_VARIABILITY_CONSTANT && v->has_start &&

@@ -176,6 +176,14 @@ static void take_frame(fmu* f, const frame* from) {
   f->n_slopes = 0;
 }
 
+// Other values may follow from those that were set, which only the component knows that they are
+// set in.
+static cpl_status set_again(fmu* f) {
+  cpl_component* c = fmu_component(f);
+  cpl_status st = f->content.sets_starts ? c->ops->reset(c) : CPL_OK;
+  return st >= 0 && f->content.sets_starts ? fmu_set_start(f) : st;
+}
+
 fmu_status fmu_restore(fmu* f, const char* function, void* state) {
   const saved* s = state;
   if (s == NULL || s->part.data == NULL) return fmu_refuse(f, function, "there is no state");
@@ -190,6 +198,7 @@ fmu_status fmu_restore(fmu* f, const char* function, void* state) {
   if (st >= 0) st = fmu_hold_inputs(f, s->inputs);
   if (st >= 0 && f->start_size + s->frame.start_size > 0)
     st = fmu_replace_start(f, s->start, s->frame.start_size);
+  if (st >= 0 && s->frame.state == FMU_INSTANTIATED) st = set_again(f);
   if (st < 0) {
     f->state = FMU_FAILED;
     return fmu_result(f, function, st);
