@@ -7,7 +7,7 @@
 set(SLOW_TESTS
   "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
   "^aggregate/(directional|event_order|serialize)$"
-  "^assemble/(snapshot|switching_loop|tlm)$"
+  "^assemble/(follow|snapshot|switching_loop|tlm)$"
   "^fmi/(image|library|mutation)$"
   "^format/number$"
   "^master/(edges|tables|updates)$"

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /// Open an .fmu, a model in C (.c), or a system (.yaml, .xml, tlm.config, .ssp, .ssd) by its name.
-/// `starts` is used for FMUs only, `calls` is not used for systems.
+/// `calls` is not used for systems.
 /// Owned: *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_open_any(cpl_context* ctx, const cpl_open_def* def, cpl_source** out);
 /// Whether cpl_open_any() reads a file of this name as a system.

@@ -29,7 +29,9 @@ typedef struct cpl_open_def {
   const char* path;  ///< .fmu (or a folder with its files) or .c
   /// FMUs: file that records every FMI call with arguments and result. Nullable.
   const char* call_log;
-  const cpl_start* starts;  ///< FMUs: start values that will be set (see cpl_fmu_def). Nullable.
+  /// Start values that will be set: those of structural parameters of FMUs (see cpl_fmu_def) and of
+  /// parameters that determine what is fixed when a system is built count from here on. Nullable.
+  const cpl_start* starts;
   size_t n_starts;
   bool isolate;                   ///< instances run in processes of their own (couplet/isolate.h)
   double call_timeout;            ///< of isolated instances, per call [s]; 0: no limit

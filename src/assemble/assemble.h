@@ -44,6 +44,7 @@ typedef struct cpli_assembly {
   size_t n_bridges, cap_bridges;
   int32_t* bridge_of;  // by variable of steppers, from 1; 0: none yet
   int32_t* first_var;  // of each model in bridge_of
+  double** times;      // of each event of the definition; NULL: it has none
   cpli_route* routes;
   size_t n_routes, cap_routes;
   bool no_memory;
@@ -62,9 +63,8 @@ typedef struct cpli_members {
 typedef struct cpli_mode_plan {
   cpl_system_def* def;
   cpl_source* source;
-  cpl_mode_start* starts;
   cpl_transition* leave;
-  int32_t n_starts, n_leave;
+  int32_t n_leave;
 } cpli_mode_plan;
 
 typedef struct cpli_modes_plan {
@@ -99,11 +99,16 @@ typedef struct cpli_built {
   bool* is_stepper;        // that member is not in the aggregate
   bool varies;             // it is a model of variable structure
   size_t n_steppers;
-  double* parameters;        // values
-  bool* known;               // which of them have been computed; all, once the system is built
-  cpli_input_table* tables;  // one per input
-  cpl_unit* input_units;     // one per input; name NULL: none
-  bool* differences;         // inputs that are differences: offsets of units do not apply
+  double* parameters;       // values
+  bool* known;              // which of them have been computed; all, once the system is built
+  int32_t* order;           // parameters in an order in which they can be computed
+  bool* fixed;              // which of them determine what is fixed when the system is built
+  const cpl_start* starts;  // given from outside, while the system is built
+  size_t n_starts;
+  struct cpli_follow* follow;  // what follows from parameters
+  cpli_input_table* tables;    // one per input
+  cpl_unit* input_units;       // one per input; name NULL: none
+  bool* differences;           // inputs that are differences: offsets of units do not apply
   cpli_resolver resolver;
   cpli_links links;
   int32_t* first_links;  // of parameters, then inputs: the first link with a start value; -1: none
@@ -127,9 +132,18 @@ cpl_status cpli_open_members(cpli_built* b, const cpli_chain* chain);
 
 //------------------------------------ build.c ------------------------------------
 
-/// cpl_system_build(), also for nested systems. Nullable: outer
+/// cpl_system_build() of a nested system.
 cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
                              cpl_source** out);
+/// cpl_system_build_owned() with start values that will be set: those of parameters that determine
+/// what is fixed when the system is built count from here on. Borrowed: starts during the call
+cpl_status cpli_system_build_owned(cpl_context* ctx, cpl_system_def* def, const cpl_start* starts,
+                                   size_t n_starts, cpl_source** out);
+/// Whether a variable of a source can only be set when it is opened, since it determines what is
+/// fixed then: a program that changes it opens the source again, with its value among the starts.
+bool cpli_system_needs_build(const cpl_source* source, const char* variable);
+/// Inserts a time into n ascending ones.
+void cpli_sort_in(double* times, size_t n, double t);
 /// The members of another instance. Owned: *out by the caller, who calls cpli_members_free().
 cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out);
 void cpli_members_free(cpli_built* b, cpli_members* draft);  // with all members. Nullable
@@ -158,6 +172,38 @@ cpl_status cpli_note_starts(cpli_built* b, cpli_functions* f, cpl_model* aggrega
 cpl_status cpli_note_member_starts(cpli_built* b);
 /// Warns of unused start values of connected inputs. Nullable: aggregate
 void cpli_warn_starts(const cpli_built* b, const cpl_model* aggregate);
+
+//------------------------------------ fixed.c ------------------------------------
+
+/// Finds the parameters that determine what cannot change once the system is built: delay lines,
+/// steps of a master, sizes of arrays, and the same in systems inside. Order: after the models are
+/// opened
+cpl_status cpli_find_fixed(cpli_built* b, cpli_functions* f);
+/// The start values of a model that are known before it is opened, of the definition and from
+/// outside. Owned: by the caller, who calls cpli_known_starts_free().
+typedef struct cpli_known_starts {
+  cpl_start* items;
+  size_t n;
+  char* numbers;  // of expressions
+} cpli_known_starts;
+cpl_status cpli_known_starts_of(cpli_built* b, const cpli_member* m, cpli_known_starts* out);
+/// Those of a mode.
+cpl_status cpli_known_starts_of_mode(cpli_built* b, const char* mode, cpli_known_starts* out);
+void cpli_known_starts_free(const cpli_built* b, cpli_known_starts* k);
+/// The text from outside for a variable; `model` Nullable: a parameter of the system. NULL: none
+const char* cpli_given_start(const cpli_built* b, const char* model, const char* name);
+/// The value of a parameter that is given from outside; *out is unchanged when it is not.
+cpl_status cpli_given_parameter(const cpli_built* b, size_t i, double* out, bool* given);
+
+//------------------------------------ follow.c ------------------------------------
+
+/// Finds the start values that follow from parameters, in a description of the whole.
+cpl_status cpli_follow_make(cpli_built* b, const cpl_description* whole);
+void cpli_follow_free(cpli_built* b);
+/// Marks in a description what follows from parameters, and what cannot be set any more.
+void cpli_follow_mark(const cpli_built* b, cpl_description* whole);
+/// The starter of an instance. Owned: by the assembly.
+cpl_status cpli_follow_starter(cpli_built* b, cpli_assembly* one, cpli_starter** out);
 
 //------------------------------------ inputs.c ------------------------------------
 
@@ -259,7 +305,7 @@ cpl_status cpli_tlm_add_waves(cpli_built* b, cpli_functions* f, cpl_signal* sign
 /// Removes inputs that lines provide from the inputs of the whole.
 void cpli_tlm_hide(cpli_built* b);
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* draft, const cpl_stepper_def* def,
-                              cpl_stepper** out);
+                              cpli_starter* starter, cpl_stepper** out);
 
 //------------------------------------ for pictures and lists ------------------------------------
 

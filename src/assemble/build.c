@@ -302,19 +302,26 @@ static cpl_status add_constraint(cpli_functions* f, lists* l, const cpli_constra
 
 //------------------------------------ events ------------------------------------
 
-static cpl_status event_times(built* b, cpli_functions* f, const cpli_event* e,
+void cpli_sort_in(double* times, size_t n, double t) {
+  for (; n > 0 && times[n - 1] > t; n--) times[n] = times[n - 1];
+  times[n] = t;
+}
+
+// Times that follow from parameters are part of a saved state.
+static cpl_status event_times(built* b, assembly* one, const cpli_event* e,
                               cpl_external_event* out) {
   cpl_status st = CPL_OK;
+  cpli_functions* f = &one->functions;
   double* times = cpli_arena_alloc(&f->arena, e->n_at, sizeof *times);
   if (times == NULL) return cpli_nomem(b->base.ctx);
   for (size_t i = 0; i < e->n_at && st >= 0; i++) {
-    double t;
+    double t = 0;
     st = cpli_constant_of_text(f, &e->at[i], b->parameters, b->known, &t);
-    size_t k = i;
-    for (; st >= 0 && k > 0 && times[k - 1] > t; k--)
-      times[k] = times[k - 1];  // ascending, even if the file is not
-    if (st >= 0) times[k] = t;
+    if (st >= 0) cpli_sort_in(times, i, t);  // ascending, even if the file is not
   }
+  if (b->def->n_parameters > 0)
+    out->condition.memory[0] = (cpl_function_memory){times, e->n_at * sizeof *times};
+  one->times[e - b->def->events] = times;
   out->times = times;
   out->n_times = (int32_t)e->n_at;
   return st;
@@ -347,7 +354,7 @@ static cpl_status add_event(built* b, cpli_functions* f, lists* l, const cpli_ev
   out->at_start = e->at_start;
   if (st >= 0 && e->stop > 0 && e->when.text != NULL)
     cpli_function_is_guard(&out->condition, b->name, e->name.text);
-  if (st >= 0 && e->n_at > 0) st = event_times(b, f, e, out);
+  if (st >= 0 && e->n_at > 0) st = event_times(b, l->one, e, out);
   cpl_port* targets = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *targets);
   cpli_located_text* values = cpli_arena_alloc(&f->arena, e->n_sets, sizeof *values);
   if (targets == NULL || values == NULL) return cpli_nomem(b->base.ctx);
@@ -379,7 +386,9 @@ static cpl_status allocate_lists(const built* b, cpli_functions* f, lists* l) {
       sizeof *l->couplings);
   l->events = cpli_arena_alloc(&f->arena, d->n_inputs + d->n_events, sizeof *l->events);
   l->constraints = cpli_arena_alloc(&f->arena, d->n_constraints, sizeof *l->constraints);
-  return l->constraints != NULL && l->signals != NULL && l->couplings != NULL && l->events != NULL
+  l->one->times = cpli_arena_alloc(&f->arena, d->n_events, sizeof *l->one->times);
+  return l->one->times != NULL && l->constraints != NULL && l->signals != NULL &&
+                 l->couplings != NULL && l->events != NULL
              ? CPL_OK
              : cpli_nomem(b->base.ctx);
 }
@@ -506,7 +515,8 @@ cpl_status cpli_members_make(cpli_built* b, const char* name, cpli_members** out
   if (st >= 0) st = fill_lists(b, &draft->assembly->functions, &l);
   if (st >= 0) st = add_bridges(b, &l);
   bool idle = b->n_steppers > 0 && b->n_steppers == d->n_models &&
-              d->n_inputs + d->n_outputs + d->n_events == 0 && draft->assembly->n_bridges == 0;
+              d->n_parameters + d->n_inputs + d->n_outputs + d->n_events == 0 &&
+              draft->assembly->n_bridges == 0;
   if (st >= 0 && !idle) st = make_inner(b, name, &l, draft);
   if (st < 0) cpli_members_free(b, draft);
   else *out = draft;
@@ -519,10 +529,14 @@ static cpl_status assemble(built* b, const char* name, cpl_model** out) {
   *out = NULL;
   cpl_status st = cpli_members_make(b, name, &draft);
   if (st < 0) return st;
-  *out = draft->inner;
-  draft->inner = NULL;
+  cpli_aggregate* a = (cpli_aggregate*)draft->inner;
+  st = cpli_follow_make(b, a->desc);
+  if (st >= 0) cpli_follow_mark(b, a->desc);
+  if (st >= 0) st = cpli_follow_starter(b, draft->assembly, &a->starter);
+  if (st >= 0) *out = draft->inner;
+  if (st >= 0) draft->inner = NULL;
   cpli_members_free(b, draft);
-  return CPL_OK;
+  return st;
 }
 
 static cpl_status make_model(cpl_source* source, const char* name, cpl_model** out) {
@@ -553,6 +567,7 @@ static void destroy(cpl_source* source) {
     cpli_free(ctx, one->routes);
     cpli_free(ctx, one);
   }
+  cpli_follow_free(b);
   cpli_shared_desc_release(b->shared_desc);
   cpli_tlm_plan_free(b);
   cpli_links_free(&b->links);
@@ -568,6 +583,8 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, b->parameters);
   cpli_free(ctx, b->first_links);
   cpli_free(ctx, b->known);
+  cpli_free(ctx, b->order);
+  cpli_free(ctx, b->fixed);
   cpli_free(ctx, b->name);
   cpli_free(ctx, b->path);
   if (b->calls != NULL) fclose(b->calls);
@@ -636,11 +653,13 @@ static cpl_status allocate(built* b, const cpli_chain* outer) {
   b->inner = cpli_alloc(ctx, n, sizeof *b->inner);
   b->parameters = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->parameters);
   b->known = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->known);
+  b->order = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->order);
+  b->fixed = cpli_alloc(ctx, b->def->n_parameters, sizeof *b->fixed);
   b->name = cpli_strdup(ctx, member[0] != '\0' ? member : name);
   b->path = cpli_printf(ctx, "%s%s%s", before, member, member[0] != '\0' ? "." : "");
   bool fine = b->path != NULL && b->sources != NULL && b->borrowed != NULL &&
               b->is_stepper != NULL && b->inner != NULL && b->parameters != NULL &&
-              b->known != NULL && b->name != NULL;
+              b->known != NULL && b->order != NULL && b->fixed != NULL && b->name != NULL;
   return fine ? CPL_OK : cpli_nomem(ctx);
 }
 
@@ -657,6 +676,7 @@ static cpl_status resolve_all(built* b) {
   if (st >= 0) st = cpli_inputs_infer_units(b);
   if (st >= 0) st = cpli_check_starts(&b->resolver);
   if (st >= 0) cpli_warn_unconnected(&b->resolver, &b->links);
+  if (st >= 0) st = cpli_find_fixed(b, &scratch);
   if (st >= 0) st = cpli_evaluate_parameters(b, &scratch);
   if (st >= 0) st = cpli_warn_of_targets(b, &scratch);
   if (st >= 0) st = cpli_tlm_resolve(b, &scratch);
@@ -676,18 +696,21 @@ static cpl_status build_modes(built* b, const cpli_chain* chain, cpl_source** ou
   b->desc = b->modes->shared_desc->base.desc;
   b->desc.kind = "system";
   take_experiment(b);
+  b->starts = NULL, b->n_starts = 0;
   *out = &b->base;
   return CPL_OK;
 }
 
-cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
-                             cpl_source** out) {
+static cpl_status build_with(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                             const cpl_start* starts, size_t n_starts, cpl_source** out) {
   *out = NULL;
   built* b = cpli_alloc(ctx, 1, sizeof *b);
   if (b == NULL) return cpli_nomem(ctx);
   b->base = (cpl_source){
       .ops = &ops, .desc = &b->desc, .ctx = ctx, .path = def->file != NULL ? def->file : ""};
   b->def = def;
+  b->starts = starts;
+  b->n_starts = n_starts;
   cpli_chain chain = {.outer = outer,
                       .def = def,
                       .isolate = def->isolate || (outer != NULL && outer->isolate),
@@ -707,6 +730,8 @@ cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const 
   if (st >= 0 && !model) st = cpli_group_make(b, b->name, &b->draft);
   if (st >= 0 && !model) st = cpli_members_describe(b, b->draft);
   if (st >= 0 && !model) st = cpli_note_member_starts(b);
+  if (st >= 0 && !model) st = cpli_follow_make(b, &b->shared_desc->desc);
+  if (st >= 0 && !model) cpli_follow_mark(b, &b->shared_desc->desc);
   if (st >= 0 && b->tlm != NULL) cpli_tlm_hide(b);
   if (st < 0) {
     destroy(&b->base);
@@ -719,16 +744,27 @@ cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const 
   b->desc = b->shared_desc->desc;
   b->desc.kind = "system";
   take_experiment(b);
+  b->starts = NULL, b->n_starts = 0;
   *out = &b->base;
   return CPL_OK;
 }
 
+cpl_status cpli_system_build(cpl_context* ctx, const cpl_system_def* def, const cpli_chain* outer,
+                             cpl_source** out) {
+  return build_with(ctx, def, outer, outer->starts, outer->n_starts, out);
+}
+
 cpl_status cpl_system_build(cpl_context* ctx, const cpl_system_def* def, cpl_source** out) {
-  return cpli_system_build(ctx, def, NULL, out);
+  return build_with(ctx, def, NULL, NULL, 0, out);
 }
 
 cpl_status cpl_system_build_owned(cpl_context* ctx, cpl_system_def* def, cpl_source** out) {
-  cpl_status st = cpli_system_build(ctx, def, NULL, out);
+  return cpli_system_build_owned(ctx, def, NULL, 0, out);
+}
+
+cpl_status cpli_system_build_owned(cpl_context* ctx, cpl_system_def* def, const cpl_start* starts,
+                                   size_t n_starts, cpl_source** out) {
+  cpl_status st = build_with(ctx, def, NULL, starts, n_starts, out);
   if (st >= 0) ((built*)*out)->owned = def;
   else cpl_system_def_destroy(def);
   return st;

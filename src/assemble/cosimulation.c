@@ -355,17 +355,19 @@ static bool is_loose(const cpli_built* b, const layout* l) {
 
 // The parts belong to *out from here on, also when this fails. Nullable: routes
 static cpl_status make_one(cpli_built* b, const cpl_stepper_def* def, cpl_stepper* const* parts,
-                           int32_t n, const cpl_route* routes, cpl_stepper** out) {
+                           int32_t n, const cpl_route* routes, cpli_starter* starter,
+                           cpl_stepper** out) {
   cpli_independent_def d = {.name = def->name != NULL ? def->name : b->name,
                             .steppers = parts,
                             .n = n,
                             .desc = b->shared_desc,
-                            .routes = routes};
+                            .routes = routes,
+                            .starter = starter};
   return cpli_independent(b->base.ctx, &d, out);
 }
 
 static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                                   const layout* l, cpl_stepper** out) {
+                                   const layout* l, cpli_starter* starter, cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   cpl_stepper** parts = cpli_alloc(ctx, (size_t)l->n, sizeof(cpl_stepper*));
   cpl_status st = parts != NULL ? CPL_OK : cpli_nomem(ctx);
@@ -374,7 +376,7 @@ static cpl_status make_independent(cpli_built* b, cpli_members* d, const cpl_ste
     st = cpli_member_stepper(b, d, l->parts[made].model, def, false, &parts[made]);
     if (st < 0) break;
   }
-  if (st >= 0) st = make_one(b, def, parts, l->n, NULL, out);
+  if (st >= 0) st = make_one(b, def, parts, l->n, NULL, starter, out);
   else
     for (int32_t i = 0; i < made; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   cpli_free(ctx, parts);
@@ -472,7 +474,8 @@ static cpl_status make_all(cpli_built* b, cpli_members* d, const cpl_stepper_def
 }
 
 static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                                const layout* l, const bool* linked, cpl_stepper** out) {
+                                const layout* l, const bool* linked, cpli_starter* starter,
+                                cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   layout inner = {0};
   int32_t* number = cpli_alloc(ctx, (size_t)l->n, sizeof *number);
@@ -484,7 +487,7 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
   if (st >= 0) find_slots(b, l, number, slots);
   if (st >= 0) st = make_all(b, d, def, l, &inner, linked, parts, &n);
   if (st >= 0) {
-    st = make_one(b, def, parts, n, slots, out);
+    st = make_one(b, def, parts, n, slots, starter, out);
   } else {
     for (int32_t i = 0; i < n; i++) parts[i]->base.ops->destroy(&parts[i]->base);
   }
@@ -496,16 +499,21 @@ static cpl_status couple_linked(cpli_built* b, cpli_members* d, const cpl_steppe
 }
 
 static cpl_status couple_members(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                                 cpl_stepper** out) {
+                                 cpli_starter* starter, cpl_stepper** out) {
   layout l;
   cpl_status st = make_layout(b, d, &l);
   bool* linked = cpli_alloc(b->base.ctx, (size_t)l.n, sizeof *linked);
   if (st >= 0 && linked == NULL) st = cpli_nomem(b->base.ctx);
   if (st < 0) goto done;
-  if (is_loose(b, &l)) st = make_independent(b, d, def, &l, out);
-  else if (def->one_master || def->solver.restart_each_step || find_linked(b, &l, linked) == l.n)
+  if (is_loose(b, &l)) {
+    st = make_independent(b, d, def, &l, starter, out);
+  } else if (def->one_master || def->solver.restart_each_step ||
+             find_linked(b, &l, linked) == l.n) {
     st = couple(b, d, def, &l, b->shared_desc, out);
-  else st = couple_linked(b, d, def, &l, linked, out);
+    if (st >= 0) cpli_master_begin_with(*out, starter);
+  } else {
+    st = couple_linked(b, d, def, &l, linked, starter, out);
+  }
 done:
   cpli_free(b->base.ctx, linked);
   free_layout(b, &l);
@@ -572,9 +580,11 @@ cpl_status cpl_system_stepper(cpl_source* system, const cpl_stepper_def* given, 
   }
   cpli_members* draft = b->draft;
   b->draft = NULL;
+  cpli_starter* starter = NULL;
   st = draft == NULL ? cpli_group_make(b, name_of_group(b, name), &draft) : CPL_OK;
-  if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, out);
-  else if (st >= 0) st = couple_members(b, draft, &def, out);
+  if (st >= 0) st = cpli_follow_starter(b, draft->assembly, &starter);
+  if (st >= 0 && b->tlm != NULL) st = cpli_members_lines(b, draft, &def, starter, out);
+  else if (st >= 0) st = couple_members(b, draft, &def, starter, out);
   cpli_members_free(b, draft);
   return st;
 }

@@ -59,11 +59,19 @@ typedef struct names {
   char missed[512];  // a name that was not found; similar names are only searched for on demand
 } names;
 
+// Parameters are known before models are opened.
+static bool find(const names* s, const char* name, cpli_ref* out) {
+  const cpli_resolver* r = s->f->resolver;
+  if (!s->constants_only) return cpli_resolver_find(r, name, out);
+  const int32_t value = cpli_names_find(&r->def->value_names, name);
+  *out = (cpli_ref){CPLI_REF_PARAMETER, -1, value / 2};
+  return value >= 0 && value % 2 == 0;
+}
+
 static int32_t resolve(void* user, const char* name, cpl_type* type) {
   names* s = user;
   cpli_ref ref;
-  if (!cpli_resolver_find(s->f->resolver, name, &ref) ||
-      (s->constants_only && ref.kind != CPLI_REF_PARAMETER)) {
+  if (!find(s, name, &ref)) {
     snprintf(s->missed, sizeof s->missed, "%s", name);
     return -1;
   }
@@ -87,10 +95,10 @@ static const char* candidate(const void* user, size_t i) {
 }
 
 static cpl_status parse(names* s, const cpli_located_text* text, cpli_expr** out) {
+  const bool opened = s->f->resolver->models != NULL;
   cpli_scope scope = {.resolve = resolve,
-
-                      .candidate = candidate,
-                      .n_candidates = CPLI_NEAREST,
+                      .candidate = opened ? candidate : NULL,
+                      .n_candidates = opened ? CPLI_NEAREST : 0,
                       .user = s};
   cpl_status st = cpli_expr_parse(s->f->ctx, text->loc, text->text, &scope, out);
   return s->no_memory ? cpli_nomem(s->f->ctx) : st;
@@ -438,6 +446,41 @@ void cpli_function_is_guard(cpl_function* f, const char* mode, const char* trans
   q->text = f->text;
 }
 
+static cpl_status check_constant(cpli_functions* f, const cpli_located_text* text,
+                                 const cpli_expr* expr) {
+  if (!cpli_expr_uses_time(expr)) return CPL_OK;
+  return cpli_fail_at(f->ctx, CPL_ERR_INPUT, &text->loc,
+                      "%s depends on time: a constant is needed here", text->text);
+}
+
+cpl_status cpli_constant_parse(cpli_functions* f, const cpli_located_text* text,
+                               cpli_constant* out) {
+  names s = {.f = f, .constants_only = true};
+  cpli_expr* expr = NULL;
+  const int32_t* slots = NULL;
+  *out = (cpli_constant){0};
+  cpl_status st = parse(&s, text, &expr);
+  if (st >= 0) st = keep(f, (kept){.expr = expr});
+  if (st >= 0) st = check_constant(f, text, expr);
+  const size_t n = st >= 0 ? cpli_expr_slots(expr, &slots) : 0;
+  int32_t* parameters = cpli_arena_alloc(&f->arena, n, sizeof *parameters);
+  if (st >= 0 && parameters == NULL) st = cpli_nomem(f->ctx);
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    parameters[i] = s.refs[slots[i]].index;
+    if (f->used != NULL) f->used[parameters[i]] = true;
+  }
+  if (st >= 0) *out = (cpli_constant){expr, parameters, n};
+  cpli_free(f->ctx, s.refs);
+  return st;
+}
+
+cpl_status cpli_constant_value(const cpli_constant* c, cpl_context* ctx, const double* parameters,
+                               double* scratch, double* out) {
+  for (size_t i = 0; i < c->n; i++) scratch[i] = parameters[c->parameters[i]];
+  cpl_status st = cpli_expr_value(c->expr, ctx, 0, scratch, NULL, out);
+  return st == CPL_RETRY ? CPL_ERR_INPUT : st;
+}
+
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* text,
                                  const double* parameters, const bool* known, double* out) {
   names s = {.f = f, .constants_only = true};
@@ -450,15 +493,13 @@ cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* tex
   for (size_t i = 0; i < n && st >= 0; i++) {
     int32_t index = s.refs[slots[i]].index;
     values[i] = parameters[index];
+    if (f->used != NULL) f->used[index] = true;
     if (!known[index])
       st = cpli_fail_at(f->ctx, CPL_RETRY, &text->loc, "%s needs the parameter %s first",
                         text->text, f->resolver->def->parameters[index].name.text);
     if (st == CPL_RETRY) break;
   }
-  if (st >= 0 && st != CPL_RETRY && cpli_expr_uses_time(expr)) {
-    st = cpli_fail_at(f->ctx, CPL_ERR_INPUT, &text->loc,
-                      "%s depends on time: a constant is needed here", text->text);
-  }
+  if (st >= 0 && st != CPL_RETRY) st = check_constant(f, text, expr);
   if (st == CPL_OK) {
     st = cpli_expr_value(expr, f->ctx, 0, values, NULL, out);
     if (st == CPL_RETRY) st = CPL_ERR_INPUT;

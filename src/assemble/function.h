@@ -22,6 +22,7 @@ typedef struct cpli_functions {
   const int32_t* part_of_model;
   cpl_port (*bridge)(void* user, cpli_ref ref);
   void* bridge_user;
+  bool* used;  // by parameter: whether a constant expression depends on it. Nullable: not noted
 } cpli_functions;
 
 void cpli_functions_free(cpli_functions* f);
@@ -58,6 +59,20 @@ cpl_status cpli_function_of_table(cpli_functions* f, const cpl_table* table, siz
 cpli_located_text cpli_scaled_text(cpli_arena* arena, const cpli_located_text* name, double factor,
                                    double offset);
 
-/// The value of a constant expression over known parameters.
+/// A constant expression over parameters of the system.
+typedef struct cpli_constant {
+  const cpli_expr* expr;
+  const int32_t* parameters;  // that it depends on
+  size_t n;
+} cpli_constant;
+
+/// Owned: *out by f.
+cpl_status cpli_constant_parse(cpli_functions* f, const cpli_located_text* text,
+                               cpli_constant* out);
+/// scratch: room for n numbers.
+cpl_status cpli_constant_value(const cpli_constant* c, cpl_context* ctx, const double* parameters,
+                               double* scratch, double* out);
+
+/// The value of a constant expression over known parameters. CPL_RETRY: one is not known yet.
 cpl_status cpli_constant_of_text(cpli_functions* f, const cpli_located_text* text,
                                  const double* parameters, const bool* known, double* out);

@@ -3,113 +3,8 @@
 //
 // A system with modes: every mode is built as a system of its own, whose transitions are events
 // that stop it; observed variables are outputs that modes share.
-#include <math.h>
-#include <stdio.h>
 
 #include "assemble/assemble.h"
-
-//------------------------------------ start values ------------------------------------
-
-// A proxy of a member for setting start values: they are stored as values of the mode, to be set at
-// every entry.
-typedef struct noter {
-  cpl_component base;           // with the description of the member
-  const cpl_description* mode;  // of the whole mode, where the variable is called path + name
-  const char* path;
-  cpli_arena* arena;
-  cpl_mode_start* items;
-  size_t n, cap;
-} noter;
-
-// Aliases share a reference; any of them is suitable.
-static int32_t find_ref(const cpl_description* d, uint32_t ref, cpl_type type) {
-  for (int32_t i = 0; i < d->n_vars; i++) {
-    if (d->vars[i].ref == ref && d->vars[i].type == type) return i;
-  }
-  return -1;
-}
-
-static cpl_status note(noter* to, uint32_t ref, cpl_type type, cpl_mode_start start) {
-  char name[1500];
-  int32_t var = find_ref(to->base.desc, ref, type);
-  if (var < 0 || to->base.desc->vars[var].structural) return CPL_OK;  // fixed when it is opened
-  snprintf(name, sizeof name, "%s%s", to->path, to->base.desc->vars[var].name);
-  start.var = cpl_find_variable(to->mode, name);
-  if (start.var < 0) return CPL_OK;
-  if (!cpli_grow(to->base.ctx, (void**)&to->items, &to->cap, to->n, sizeof start))
-    return cpli_nomem(to->base.ctx);
-  to->items[to->n++] = start;
-  return CPL_OK;
-}
-
-static cpl_status note_real(cpl_component* c, const uint32_t* refs, size_t n,
-                            const double* values) {
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++)
-    st = note((noter*)c, refs[i], CPL_REAL, (cpl_mode_start){.number = values[i]});
-  return st;
-}
-
-static cpl_status note_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
-                               const int64_t* values) {
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++)
-    st = note((noter*)c, refs[i], type, (cpl_mode_start){.integer = values[i]});
-  return st;
-}
-
-static cpl_status note_string(cpl_component* c, const uint32_t* refs, size_t n,
-                              const char* const* values) {
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    const char* text = cpli_arena_strdup(((noter*)c)->arena, values[i]);
-    if (text == NULL) return cpli_nomem(c->ctx);
-    st = note((noter*)c, refs[i], CPL_STRING, (cpl_mode_start){.text = text});
-  }
-  return st;
-}
-
-static const cpl_component_ops noter_ops = {.size = sizeof(cpl_component_ops),
-                                            .kind = "note",
-                                            .set_real = note_real,
-                                            .set_integer = note_integer,
-                                            .set_string = note_string};
-
-// Those of systems inside come first: outer ones take precedence.
-static cpl_status note_starts(cpli_built* b, const char* prefix, noter* to) {
-  cpli_functions scratch = {
-      .ctx = b->base.ctx, .resolver = &b->resolver, .first_input = (int32_t)b->def->n_parameters};
-  cpli_arena_init(&scratch.arena, b->base.ctx);
-  cpl_status st = CPL_OK;
-  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
-    const cpli_member* m = &b->def->models[i];
-    char path[1024];
-    snprintf(path, sizeof path, "%s%s.", prefix, m->name.text);
-    cpl_source* source = b->sources[i];
-    bool system = cpl_system_definition(source) != NULL;
-    if (system && ((cpli_built*)source)->modes == NULL)
-      st = note_starts((cpli_built*)source, path, to);
-    to->base.desc = source->desc;
-    to->base.name = m->name.text;
-    to->path = path;
-    for (size_t k = 0; k < m->n_starts && st >= 0; k++)
-      st = cpli_set_start(b, &scratch, &m->starts[k], &to->base);
-  }
-  cpli_functions_free(&scratch);
-  return st;
-}
-
-static cpl_status take_starts(cpli_modes_plan* p, cpli_mode_plan* mode) {
-  noter to = {
-      .base = {.ops = &noter_ops, .ctx = p->ctx}, .mode = mode->source->desc, .arena = &p->arena};
-  cpl_status st = note_starts((cpli_built*)mode->source, "", &to);
-  mode->starts = cpli_arena_alloc(&p->arena, to.n, sizeof *mode->starts);
-  if (st >= 0 && mode->starts == NULL) st = cpli_nomem(p->ctx);
-  if (st >= 0 && to.n > 0) memcpy(mode->starts, to.items, to.n * sizeof *mode->starts);
-  mode->n_starts = (int32_t)to.n;
-  cpli_free(p->ctx, to.items);
-  return st;
-}
 
 //----------------------------------- shared variables of modes -----------------------------------
 
@@ -153,8 +48,6 @@ void cpli_modes_fill(const cpli_built* b, const cpli_modes_plan* p, cpl_mode* mo
   out->n_parameters = p->n_parameters;
   for (int32_t k = 0; k < p->n; k++) {
     modes[k].name = p->modes[k].def->name.text;
-    modes[k].starts = p->modes[k].starts;
-    modes[k].n_starts = p->modes[k].n_starts;
     modes[k].leave = p->modes[k].leave;
     modes[k].n_leave = p->modes[k].n_leave;
   }
@@ -175,12 +68,18 @@ static cpl_status describe(cpli_built* b, cpli_modes_plan* p) {
   return st;
 }
 
-static cpl_status build_mode(cpli_modes_plan* p, const cpl_system_def* def, int32_t k,
+static cpl_status build_mode(cpli_built* b, cpli_modes_plan* p, int32_t k,
                              const cpli_chain* chain) {
   cpli_mode_plan* mode = &p->modes[k];
+  const cpl_system_def* def = b->def;
+  cpli_known_starts known = {0};
+  cpli_chain inner = *chain;
   cpl_status st = cpli_def_of_mode(def, (size_t)k, &mode->def);
-  if (st >= 0) st = cpli_system_build(p->ctx, mode->def, chain, &mode->source);
-  if (st >= 0) st = take_starts(p, mode);
+  if (st >= 0) st = cpli_known_starts_of_mode(b, def->modes[k].name.text, &known);
+  inner.starts = known.items;
+  inner.n_starts = known.n;
+  if (st >= 0) st = cpli_system_build(p->ctx, mode->def, &inner, &mode->source);
+  cpli_known_starts_free(b, &known);
   return st < 0 ? cpl_fail_prefix(p->ctx, st, "mode %s", def->modes[k].name.text) : st;
 }
 
@@ -256,7 +155,7 @@ cpl_status cpli_modes_plan_make(cpli_built* b, const cpli_chain* chain, cpli_mod
   st = p->modes != NULL ? CPL_OK : cpli_nomem(ctx);
   for (size_t k = 0; k < def->n_modes && st >= 0; k++) {
     p->n++;
-    st = build_mode(p, def, (int32_t)k, chain);
+    st = build_mode(b, p, (int32_t)k, chain);
   }
   if (st >= 0) p->start = cpli_def_find_mode(def, def->start_mode.text);
   if (st >= 0) st = make_transitions(p, def);

@@ -24,21 +24,25 @@ static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) 
     cpli_chain outer = *chain;
     outer.isolate = chain->isolate || m->isolate;
     outer.member = m->name.text;
-    return st < 0 ? st : cpli_system_build(ctx, inner, &outer, &b->sources[i]);
+    cpli_known_starts known = {0};
+    if (st >= 0) st = cpli_known_starts_of(b, m, &known);
+    outer.starts = known.items;
+    outer.n_starts = known.n;
+    if (st >= 0) st = cpli_system_build(ctx, inner, &outer, &b->sources[i]);
+    cpli_known_starts_free(b, &known);
+    return st;
   }
   cpl_open_def open = cpl_default_open_def();
   open.path = m->path.text;
-  cpl_start* starts = cpli_alloc(ctx, m->n_starts, sizeof *starts);
-  if (starts == NULL) return cpli_nomem(ctx);
-  for (size_t k = 0; k < m->n_starts; k++)  // structural parameters determine array sizes
-    starts[k] = (cpl_start){m->starts[k].name.text, m->starts[k].value.text};
-  open.starts = starts;
-  open.n_starts = m->n_starts;
+  cpli_known_starts known;  // structural parameters determine array sizes
+  cpl_status st = cpli_known_starts_of(b, m, &known);
+  open.starts = known.items;
+  open.n_starts = known.n;
   open.isolate = chain->isolate || m->isolate;
   open.call_timeout = chain->call_timeout;
   if (m->kind == CPL_MEMBER_FMU) cpli_calls_join(b, chain, &open);
-  cpl_status st = cpl_open(ctx, &open, &b->sources[i]);
-  cpli_free(ctx, starts);
+  if (st >= 0) st = cpl_open(ctx, &open, &b->sources[i]);
+  cpli_known_starts_free(b, &known);
   if (st < 0) cpli_fail_prefix_at(ctx, st, &m->path.loc, "model %s", m->name.text);
   return st;
 }
@@ -86,21 +90,22 @@ static cpl_status separate(cpli_built* b, size_t i) {
   return CPL_OK;
 }
 
-static const char* start_of(const cpli_member* m, const char* name) {
+static const char* start_of(const cpli_built* b, const cpli_member* m, const char* name) {
+  const char* given = cpli_given_start(b, m->name.text, name);
+  if (given != NULL) return given;
   for (size_t k = 0; k < m->n_starts; k++) {
     if (strcmp(m->starts[k].name.text, name) == 0) return m->starts[k].value.text;
   }
   return "";
 }
 
-// Whether two models have the same structural parameters, and thus array sizes.
-static bool sized_alike(const cpl_description* desc, const cpli_member* one,
+// Whether two models have the same structural parameters, and thus array sizes, delays and steps.
+static bool sized_alike(const cpli_built* b, const cpl_description* desc, const cpli_member* one,
                         const cpli_member* other) {
-  for (size_t k = 0; k < one->n_starts; k++) {
-    const char* name = one->starts[k].name.text;
-    int32_t var = cpl_find_variable(desc, name);
-    if (var < 0 || !desc->vars[var].structural) continue;
-    if (strcmp(one->starts[k].value.text, start_of(other, name)) != 0) return false;
+  for (int32_t i = 0; i < desc->n_vars && one->n_starts + other->n_starts + b->n_starts > 0; i++) {
+    const char* name = desc->vars[i].name;
+    if (desc->vars[i].structural && strcmp(start_of(b, one, name), start_of(b, other, name)) != 0)
+      return false;
   }
   return true;
 }
@@ -110,7 +115,7 @@ static bool can_share(const cpli_built* b, size_t one, size_t other, const cpli_
   const cpli_member *a = &b->def->models[one], *z = &b->def->models[other];
   const cpl_description* desc = b->sources[one]->desc;
   if (a->kind == CPL_MEMBER_SYSTEM && chain->calls != NULL) return false;
-  return a->isolate == z->isolate && sized_alike(desc, a, z) && sized_alike(desc, z, a);
+  return a->isolate == z->isolate && sized_alike(b, desc, a, z);
 }
 
 // Models of the same file share one source: it is opened, parsed and compiled once.

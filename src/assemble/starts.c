@@ -382,26 +382,33 @@ cpl_status cpli_warn_of_targets(cpli_built* b, cpli_functions* f) {
   return st;
 }
 
+// CPL_RETRY: it depends on one that is not known yet.
+static cpl_status evaluate_parameter(cpli_built* b, cpli_functions* f, size_t i) {
+  const cpli_located_text* text = &b->def->parameters[i].value;
+  double* value = &b->parameters[i];
+  bool given = false;
+  cpl_status st = b->fixed[i] ? cpli_given_parameter(b, i, value, &given) : CPL_OK;
+  if (st < 0 || given) return st;
+  *value = 0;
+  if (text->text == NULL) return cpli_start_of_target(b, f, CPLI_REF_PARAMETER, (int32_t)i, value);
+  return cpli_constant_of_text(f, text, b->parameters, b->known, value);
+}
+
 // Parameters may depend on each other in any order: repeats as long as one more becomes known.
 cpl_status cpli_evaluate_parameters(cpli_built* b, cpli_functions* f) {
   size_t n = b->def->n_parameters;
   cpl_status st = CPL_OK;
   bool progress = true;
   bool* known = b->known;
+  size_t n_known = 0;
   while (progress && st >= 0) {
     progress = false;
     for (size_t i = 0; i < n && st >= 0; i++) {
       if (known[i]) continue;
-      if (b->def->parameters[i].value.text == NULL) {
-        b->parameters[i] = 0;
-        st = cpli_start_of_target(b, f, CPLI_REF_PARAMETER, (int32_t)i, &b->parameters[i]);
-        known[i] = progress = true;
-        continue;
-      }
-      cpl_status one = cpli_constant_of_text(f, &b->def->parameters[i].value, b->parameters, known,
-                                             &b->parameters[i]);
+      cpl_status one = evaluate_parameter(b, f, i);
       if (one < 0) st = one;
       known[i] = one == CPL_OK;
+      if (known[i]) b->order[n_known++] = (int32_t)i;
       progress = progress || known[i];
     }
   }

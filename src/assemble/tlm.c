@@ -256,7 +256,8 @@ static void destroy_parts(layout* l) {
   if (l->inner != NULL) l->inner->base.ops->destroy(&l->inner->base);
 }
 
-static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** out) {
+static cpl_status couple(layout* l, const cpl_stepper_def* def, cpli_starter* starter,
+                         cpl_stepper** out) {
   cpli_built* b = l->b;
   const struct cpli_tlm_plan* plan = b->tlm;
   cpl_tlm_def t = cpl_default_tlm_def();
@@ -282,8 +283,8 @@ static cpl_status couple(layout* l, const cpl_stepper_def* def, cpl_stepper** ou
     serve.n_solvers = def->n_solvers;
     t.serve = &serve;
   }
-  cpli_tlm_layout whole = {b->shared_desc, l->subsystems.n > 1 ? l->inner : NULL, l->first,
-                           l->refs};
+  cpli_tlm_layout whole = {b->shared_desc, l->subsystems.n > 1 ? l->inner : NULL, l->first, l->refs,
+                           starter};
   return cpli_tlm_create(b->base.ctx, &t, &whole, out);
 }
 
@@ -304,7 +305,7 @@ static cpl_status no_commands(layout* l, const cpl_stepper_def* def) {
 }
 
 cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_def* def,
-                              cpl_stepper** out) {
+                              cpli_starter* starter, cpl_stepper** out) {
   cpl_context* ctx = b->base.ctx;
   layout l = {.b = b, .d = d};
   l.part_of_model = cpli_alloc(ctx, b->def->n_models, sizeof *l.part_of_model);
@@ -324,7 +325,7 @@ cpl_status cpli_members_lines(cpli_built* b, cpli_members* d, const cpl_stepper_
     l.interfaces[i] = moved(&l, &b->tlm->interfaces[i]);
   if (st >= 0) st = map_variables(&l);
   if (st >= 0) st = cpli_lines_join_connected(&l, def);
-  if (st >= 0) st = couple(&l, def, out);
+  if (st >= 0) st = couple(&l, def, starter, out);
   else destroy_parts(&l);
   cpli_free(ctx, l.parts);
   cpli_free(ctx, l.part_of_model);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Opens a file by its name: a model, or a system, which is built.
+#include "assemble/assemble.h"
 #include "base/base.h"
 #include "couplet/experiment.h"
 #include "format/file.h"
@@ -33,7 +34,7 @@ static cpl_status open_system(cpl_context* ctx, const cpl_open_def* open, cpl_so
   cpl_status st = open_definition(ctx, open, &def);
   if (st >= 0 && open->isolate) st = cpl_system_def_isolate(def, true, open->call_timeout);
   if (st >= 0 && open->call_log != NULL) st = cpl_system_def_call_log(def, open->call_log);
-  if (st >= 0) return cpl_system_build_owned(ctx, def, out);
+  if (st >= 0) return cpli_system_build_owned(ctx, def, open->starts, open->n_starts, out);
   cpl_system_def_destroy(def);
   return st;
 }

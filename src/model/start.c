@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "format/number.h"
+#include "model/description.h"
 #include "model/units.h"
 
 static cpl_status bad(cpl_component* c, const cpl_start* s, const char* what) {
@@ -70,6 +71,14 @@ static cpl_status parse_number(cpl_component* c, const cpl_variable* v, const cp
   if (*unit == ',') return bad(c, s, "this is not a number (decimals have a point)");
   if (!isfinite(*value)) return bad(c, s, "this is not a finite number");
   return unit[0] != '\0' ? convert(c, v, s, unit, value) : CPL_OK;
+}
+
+cpl_status cpli_start_number(const cpl_component* c, int32_t unit, const cpl_start* s,
+                             double* value) {
+  cpl_component shown = *c;
+  cpl_variable v = cpli_blank_variable;
+  v.unit = unit;
+  return parse_number(&shown, &v, s, value);
 }
 
 //------------------------------------ values of a type ------------------------------------
@@ -165,8 +174,9 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
 static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
   if (v->variability == CPL_VARIABILITY_CONSTANT) return bad(c, s, "it is a constant");
   if (v->causality == CPL_CAUSALITY_INDEPENDENT) return bad(c, s, "it is the time");
-  bool computed =
-      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
+  bool calculated =
+      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER && v->initial != CPL_INITIAL_APPROX;
+  bool computed = calculated || v->initial == CPL_INITIAL_CALCULATED;
   if (v->causality != CPL_CAUSALITY_INPUT && computed) return bad(c, s, "the model computes it");
   return CPL_OK;
 }
@@ -198,11 +208,15 @@ static cpl_status set_binary(cpl_component* c, const cpl_variable* v, const cpl_
 
 // Structural parameters are set when the model is opened: they determine the sizes of arrays.
 static cpl_status check_structural(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
-  int64_t value;
-  cpl_status st = parse_integer(c, v, s, &value);
-  if (st >= 0 && (double)value != v->start)
-    st = bad(c, s, "it determines sizes of arrays and must be given when the model is opened");
-  return st;
+  int64_t value = 0;
+  double number = 0;
+  const bool real = v->type == CPL_REAL;
+  cpl_status st = real ? parse_number(c, v, s, &number) : parse_integer(c, v, s, &value);
+  if (st < 0 || (real ? number : (double)value) == v->start) return st;
+  return bad(c, s,
+             real ? "it determines what is fixed when the system is built (delays, steps, sizes), "
+                    "and must be given when it is opened"
+                  : "it determines sizes of arrays and must be given when the model is opened");
 }
 
 static cpl_status set_start(cpl_component* c, const cpl_start* s) {

@@ -11,6 +11,11 @@
 /// units are checked, and whether the variable can be set at all.
 cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
 
+/// The value of a Real start value, in the unit with this index of the component's description; -1:
+/// it has none.
+cpl_status cpli_start_number(const cpl_component* c, int32_t unit, const cpl_start* s,
+                             double* value);
+
 /// The limit of a variable that a value is beyond, as a text of at most `size` bytes in `text`:
 /// "its maximum is 5 m". NULL: the value is within the limits.
 const char* cpli_beyond_limit(const cpl_description* d, const cpl_variable* v, double value,

@@ -76,6 +76,8 @@ static cpl_status add_shared(cpli_modes_desc* m, const cpl_description* const* d
     v.start = inner->start;
     v.has_start = kind != CPLI_SEEN_OBSERVED && inner->has_start;
     v.nominal = inner->nominal;
+    v.structural = v.structural || inner->structural;
+    v.initial = inner->initial;
     if (v.description == NULL) return cpli_nomem(m->base.ctx);
   }
   static const struct {

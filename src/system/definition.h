@@ -321,12 +321,14 @@ void cpli_def_free_modes(cpl_system_def* def);
 typedef struct cpli_chain {
   const struct cpli_chain* outer;  // Nullable
   const cpl_system_def* def;
-  bool isolate;         // set in an outer definition or here: all models are isolated
-  double call_timeout;  // of isolated models; 0: none
-  const char* path;     // before the names of models in messages: "", "outer.inner."
-  const char* member;   // the name of the system that is entered. Nullable
-  void* calls;          // FILE* of the call log. Nullable
-  int32_t* n_calls;     // FMUs that write to it
+  bool isolate;             // set in an outer definition or here: all models are isolated
+  double call_timeout;      // of isolated models; 0: none
+  const char* path;         // before the names of models in messages: "", "outer.inner."
+  const char* member;       // the name of the system that is entered. Nullable
+  void* calls;              // FILE* of the call log. Nullable
+  int32_t* n_calls;         // FMUs that write to it
+  const cpl_start* starts;  // values that the system that is entered will get
+  size_t n_starts;
 } cpli_chain;
 
 /// What cpl_system_def_read() does; a nested system may be empty.
