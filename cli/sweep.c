@@ -14,7 +14,7 @@
 #include "sweep.h"
 
 typedef struct sweep_args {
-  cli_list over, measures, output, set;
+  cli_list over, measures, curves, output, set;
   const char *sample, *seed, *table, *morris, *saltelli;
   bool lhs, sobol, random;
   const char* journal;
@@ -179,6 +179,7 @@ static cpl_status run_study(sweep* s) {
   settings.n_parameters = a->package.parameters.n;
   s->def.experiment = &settings;
   s->def.design = s->design;
+  s->def.curves = a->curves.items, s->def.n_curves = a->curves.n;
   s->def.journal = a->journal, s->def.resume = a->resume, s->def.restart = a->restart;
   s->def.workers = isnan(a->workers) ? 0 : (int32_t)a->workers;
   s->def.case_timeout = isnan(a->case_timeout) ? 0 : a->case_timeout;
@@ -189,8 +190,14 @@ static cpl_status run_study(sweep* s) {
   return cpl_study_run(s->ctx, &s->def, &s->summary);
 }
 
-static cpl_status check_numbers(const sweep* s) {
+static cpl_status check_options(const sweep* s) {
   const sweep_args* a = s->args;
+  bool netcdf = false;
+  for (size_t i = 0; i < a->output.n; i++)
+    netcdf = netcdf || cli_ends_with(a->output.items[i], ".nc");
+  if (a->curves.n > 0 && !netcdf)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "--curve: curves are written to NetCDF files only: -o FILE.nc");
   const bool whole = isnan(a->workers) ||
                      (a->workers >= 1 && a->workers <= 4096 && a->workers == floor(a->workers));
   if (!whole)
@@ -205,7 +212,7 @@ static cpl_status check_numbers(const sweep* s) {
 static cpl_status run_all(sweep* s) {
   const sweep_args* a = s->args;
   const cli_opening how = {NULL, &a->set, &a->isolation, &a->package};
-  cpl_status st = check_numbers(s);
+  cpl_status st = check_options(s);
   if (st >= 0) st = cli_open(s->ctx, s->path, how, &s->source);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
@@ -324,7 +331,10 @@ static const cli_option options[] = {
      "overshoot, settling_time; may be repeated; default: `measures` of the file, or final values "
      "of outputs",
      CLI_LIST, AT(measures)},
-    {"output", 'o', "FILE", "the results: a CSV file with one row per case; may be repeated",
+    {"curve", 0, "NAME", "record this variable over time, in NetCDF files; may be repeated",
+     CLI_LIST, AT(curves)},
+    {"output", 'o', "FILE",
+     "the results: .csv (one row per case) or .nc (NetCDF-4, with curves); may be repeated",
      CLI_LIST, AT(output)},
     {"resume", 0, NULL, "go on with a study that was interrupted", CLI_FLAG, AT(resume)},
     {"restart", 0, NULL, "begin anew, and discard what an interrupted study has finished", CLI_FLAG,

@@ -92,11 +92,11 @@ typedef struct cpl_study_def {
   const cpl_design* design;
   const cpl_measure_def* measures;  ///< none: those of the file, or final values of its outputs
   size_t n_measures;
-  /// Variables over time, at the output points, for on_case. At an event they have the value behind
-  /// it; behind an early end they are NaN.
+  /// Variables over time, at the output points, for NetCDF files and on_case. At an event they have
+  /// the value behind it; behind an early end they are NaN.
   const char* const* curves;
   size_t n_curves;
-  const char* const* outputs;  ///< CSV files with a row of factors and measures per case
+  const char* const* outputs;  ///< files .csv (measures) and .nc (NetCDF-4, with curves)
   size_t n_outputs;
   /// The file in which finished cases are kept until the study is complete. Nullable: the first
   /// output with ".journal" behind its name; required where there is none.

@@ -348,7 +348,8 @@ static const char* unit_of(parser* p, const cpli_measure* measure, const char* r
   const int32_t var = cpl_find_variable(p->desc, p->m->vars[r->vars[0]]);
   const int32_t unit = p->desc->vars[var].unit;
   const char* name = unit >= 0 ? p->desc->units[unit].name : "";
-  if (reductions[which].unit == SAME_UNIT || name[0] == '\0') return name;
+  if (reductions[which].unit == SAME_UNIT || name[0] == '\0')
+    return cpli_arena_strdup(&p->m->arena, name);
   char* product = cpli_printf(p->ctx, "%s.s", strcmp(name, "1") == 0 ? "" : name);
   const char* kept = product != NULL
                          ? cpli_arena_strdup(&p->m->arena, product + (product[0] == '.' ? 1 : 0))

@@ -29,3 +29,8 @@ cpl_status cpli_study_check_output(cpl_context* ctx, const char* path);
 cpl_status cpli_study_visit(const cpli_study* s);
 /// Write the results of the journal; the format follows the name.
 cpl_status cpli_study_write(const cpli_study* s, const char* path);
+
+//------------------------------------ write_netcdf.c ------------------------------------
+
+/// The same as a NetCDF file, with curves.
+cpl_status cpli_study_write_netcdf(const cpli_study* s, const char* path);

@@ -15,8 +15,9 @@
 #include "study/study.h"
 
 cpl_status cpli_study_check_output(cpl_context* ctx, const char* path) {
-  if (!cpli_ends_with(path, ".csv"))
-    return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "results of a study are written as .csv");
+  if (!cpli_ends_with(path, ".csv") && !cpli_ends_with(path, ".nc"))
+    return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                          "results of a study are written as .csv or .nc (NetCDF)");
   cpli_new_file probe;
   cpl_status st = cpli_new_file_open(ctx, path, 0, &probe);
   if (st >= 0) cpli_new_file_discard(&probe);
@@ -122,7 +123,9 @@ static cpl_status write_csv(const cpli_study* s, const char* path) {
   return st;
 }
 
-cpl_status cpli_study_write(const cpli_study* s, const char* path) { return write_csv(s, path); }
+cpl_status cpli_study_write(const cpli_study* s, const char* path) {
+  return cpli_ends_with(path, ".nc") ? cpli_study_write_netcdf(s, path) : write_csv(s, path);
+}
 
 //------------------------------------ visits ------------------------------------
 

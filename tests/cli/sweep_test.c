@@ -251,6 +251,36 @@ static void means_and_quantiles(void** state) {
   CHECK_CONTAINS(printed, "mu*");
 }
 
+//------------------------------------ NetCDF ------------------------------------
+
+// Read by another program.
+static void a_netcdf_file(void** state) {
+  (void)state;
+  write_models();
+  CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2,3", "--over", "x=1,4", "--stop", "1",
+                    "--interval", "0.25", "--rtol", "1e-9", "-m", "end=final(x)", "--curve", "x",
+                    "-q", "-o", "s.nc"),
+            0);
+  CHECK_INT(system("ncdump -h s.nc > head.txt && ncdump -p 17 -v x_2 s.nc > data.txt"), 0);
+  CHECK_CONTAINS(text_of("head.txt"), "case = 6");
+  CHECK_CONTAINS(text_of("head.txt"), "time = 5");
+  CHECK_CONTAINS(text_of("head.txt"), "end:units = \"m\"");
+  CHECK_CONTAINS(text_of("head.txt"), "grid_shape = 3LL, 2LL");
+  char* text = strstr((char*)text_of("data.txt"), "data:");
+  assert_non_null(text);
+  text = strchr(text, '=') + 1;
+  for (int i = 0; i < 6; i++) {
+    const double k = 1 + i / 2, x = i % 2 == 0 ? 1 : 4;
+    for (int t = 0; t < 5; t++) {
+      char* end = text;
+      const double value = strtod(text, &end);
+      if (k == 3) CHECK(end == text || isnan(value));  // ncdump writes _ or NaN
+      else CHECK_NEAR(value, x * exp(-k * 0.25 * t), 1e-6);
+      text = strpbrk(end, ",;") + 1;
+    }
+  }
+}
+
 //------------------------------------ failures ------------------------------------
 
 static void cases_that_fail(void** state) {
@@ -299,6 +329,7 @@ static void studies_that_cannot_be(void** state) {
       {{"--table", "bad.csv"}, "bad.csv:3:"},
       {{"--over", "k=1,2", "-m", "e=final(y)"}, "y"},
       {{"--over", "k=1,2", "-m", "k=final(x)"}, "another one"},
+      {{"--over", "k=1,2", "--curve", "x"}, "NetCDF"},
       {{"--over", "x=1 s:2 s:3"}, "its unit is m"},
       {{"--over", "k=1,2", "--lhs", "--sobol", "--sample", "3"}, "one design"},
       {{NULL}, "nothing varies"},
@@ -316,7 +347,7 @@ static void studies_that_cannot_be(void** state) {
     CHECK_STR(text_of("s.csv"), "yesterday\n");
   }
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "s.txt"), 2);
-  CHECK_CONTAINS(complained, "as .csv");
+  CHECK_CONTAINS(complained, ".csv or .nc");
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "none/s.csv"), 2);
 }
 
@@ -375,6 +406,7 @@ int main(void) {
       cmocka_unit_test(a_master),
       cmocka_unit_test(sobol_indices),
       cmocka_unit_test(means_and_quantiles),
+      cmocka_unit_test(a_netcdf_file),
       cmocka_unit_test(cases_that_fail),
       cmocka_unit_test(studies_that_cannot_be),
       cmocka_unit_test(killed_and_resumed),
