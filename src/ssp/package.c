@@ -151,8 +151,9 @@ cpl_status cpli_ssp_package_extract(cpli_ssp_reader* r, cpli_ssp_package* p, con
   cpl_status st = extract(r, p, name, out);
   if (st < 0) return st;
   cpli_ssp_used* used = cpli_ssp_array(r, 1, sizeof *used);
-  if (used == NULL) return cpli_nomem(r->ctx);
-  *used = (cpli_ssp_used){p->used, name, *out};
+  const char* copy = cpli_ssp_text(r, "%s", name);
+  if (used == NULL || copy == NULL) return cpli_nomem(r->ctx);
+  *used = (cpli_ssp_used){p->used, copy, *out};
   p->used = used;
   return CPL_OK;
 }

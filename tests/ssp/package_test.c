@@ -3,6 +3,8 @@
 //
 // Archives, folders and single files; variants; nested files; references that lead nowhere.
 #include <dirent.h>
+#include <malloc.h>
+#include <unistd.h>
 
 #include "packages.h"
 
@@ -569,6 +571,50 @@ static void survives_every_failed_allocation(void** state) {
   CHECK(n > 100);
 }
 
+// A heap whose freed blocks read as the name of a file: one that is compared with such a block
+// would count as unpacked.
+static struct {
+  void* blocks[20000];
+  size_t n;
+} freed;
+
+static void* realloc_misleading(void* user, void* ptr, size_t size) {
+  static const char name[] = "resources/b.txt";
+  (void)user;
+  if (size > 0) return realloc(ptr, size);
+  if (ptr == NULL) return NULL;
+  if (malloc_usable_size(ptr) >= sizeof name) memcpy(ptr, name, sizeof name);
+  CHECK(freed.n < CPLI_COUNT(freed.blocks));
+  freed.blocks[freed.n++] = ptr;
+  return NULL;
+}
+
+static void all_files_are_unpacked(void** state) {
+  (void)state;
+  cpl_context_def def = cpl_default_context_def();
+  def.realloc = realloc_misleading;
+  cpl_context* ctx = cpl_context_create(&def);
+  make_archive("t.ssp", (archive_entry[]){{"SystemStructure.ssd", EMPTY("x")},
+                                          {"resources/a.txt", "a"},
+                                          {"resources/b.txt", "b"},
+                                          {"resources/c.txt", "c"},
+                                          {NULL}});
+  cpli_ssp* ssp = NULL;
+  const char* folder = NULL;
+  CHECK_OK(ctx, cpli_ssp_open(ctx, "t.ssp", NULL, NULL, &ssp));
+  CHECK_OK(ctx, cpli_ssp_unpack(ssp, ssp->file, &folder));
+  static const char* const names[] = {"SystemStructure.ssd", "resources/a.txt", "resources/b.txt",
+                                      "resources/c.txt"};
+  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s", folder, names[i]);
+    if (access(path, R_OK) != 0) fail_msg("%s is not unpacked", names[i]);
+  }
+  cpli_ssp_close(ssp);
+  cpl_context_destroy(ctx);
+  while (freed.n > 0) free(freed.blocks[--freed.n]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(folders_and_single_files_are_packages),
@@ -583,6 +629,7 @@ int main(void) {
       cmocka_unit_test(cycles_are_named),
       cmocka_unit_test(sizes_are_limited),
       cmocka_unit_test(only_what_is_needed_is_extracted),
+      cmocka_unit_test(all_files_are_unpacked),
       cmocka_unit_test(further_parameters_are_bound_last),
       cmocka_unit_test(reading_stops_on_demand),
       cmocka_unit_test(warnings_are_logged_up_to_a_limit),
