@@ -61,7 +61,9 @@ static cpl_status refuse_factor(const cpli_study* s, const cpl_factor* f, const 
 static cpl_status check_target(const cpli_study* s, const cpl_factor* f, const cpl_variable* v) {
   if (v->type == CPL_STRING || v->type == CPL_BINARY || v->type == CPL_CLOCK)
     return refuse_factor(s, f, "it is no number");
-  if (v->structural) return refuse_factor(s, f, "it determines sizes of arrays");
+  if (v->structural)
+    return refuse_factor(s, f,
+                         "it is fixed when the file is opened (sizes of arrays, delays, steps)");
   if (v->variability == CPL_VARIABILITY_CONSTANT) return refuse_factor(s, f, "it is a constant");
   if (v->causality == CPL_CAUSALITY_INDEPENDENT) return refuse_factor(s, f, "it is the time");
   const bool computed =
