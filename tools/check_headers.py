@@ -30,6 +30,7 @@ DECLARATIONS = {
     "modes.h": "cpl_mode_copy copies[2]; cpl_stepper *flight, *contact, *ball;",
     "results.h": "cpl_column* columns; size_t n; cpl_results* res; double t; cpl_value* values;",
     "run.h": "cpl_columns_fn open_file; cpl_point_fn write_row; int file;",
+    "study.h": "cpl_experiment_settings settings; cpl_design* design;",
     "tlm.h": "cpl_model* mass; cpl_stepper* spring; cpl_solver_def solver; enum { v, F };",
     "tlm_net.h": "cpl_tlm_join* join; cpl_stepper_def stepper_def;",
 }

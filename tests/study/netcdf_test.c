@@ -203,7 +203,7 @@ static cpl_status make_many(void* user, int64_t i, cpli_study_case* out) {
 static void blocks_join(void** state) {
   cpl_context* ctx = *state;
   cpli_study_facts f = {
-      .cases = 400001, .factors = factors, .n_factors = 1, .measures = measures, .n_measures = 1};
+      .cases = 150001, .factors = factors, .n_factors = 1, .measures = measures, .n_measures = 1};
   CHECK(cpli_study_block(&f) < f.cases);
   many m;
   CHECK_OK(ctx, cpli_netcdf_write(ctx, "many.nc", &f, make_many, &m));
@@ -218,7 +218,7 @@ static void blocks_join(void** state) {
     CHECK_STR(c.failure, i % 1000 == 1 ? "no" : "");
   }
   cpli_study_case c;
-  CHECK_OK(ctx, cpli_netcdf_case(file, 400000, &c));
+  CHECK_OK(ctx, cpli_netcdf_case(file, 150000, &c));
   CHECK_OK(ctx, cpli_netcdf_case(file, 0, &c));
   CHECK_NEAR(c.factors[0], 0, 0);
   cpli_netcdf_close(file);
