@@ -90,6 +90,7 @@ static struct {
   char base[PATH_MAX];       // where it lies
   char path[PATH_MAX + 32];  // "": there is none
   int lock;                  // -1: it could not be locked
+  pid_t process;             // that has made it; in others the descriptor is closed or not theirs
 } own;
 
 // A new folder for this process. Between its making and its locking another process may take it for
@@ -111,6 +112,7 @@ static bool make_own(cpl_context* ctx, const char* base) {
     if (own.lock < 0)
       cpl_log(ctx, CPL_LOG_DEBUG, own.path, "cannot be locked: %s", strerror(errno));
     snprintf(own.base, sizeof own.base, "%s", base);
+    own.process = getpid();
     return true;
   }
 }
@@ -119,7 +121,7 @@ static bool make_own(cpl_context* ctx, const char* base) {
 static void remove_own(void) {
   if (own.path[0] == '\0' || (rmdir(own.path) != 0 && errno != ENOENT)) return;
   own.path[0] = '\0';
-  if (own.lock >= 0) close(own.lock);
+  if (own.lock >= 0 && own.process == getpid()) close(own.lock);
 }
 
 static cpl_status make_inside(cpl_context* ctx, char** out) {
