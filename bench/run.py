@@ -542,6 +542,19 @@ class Bench:
         self.report("SSP package with 1,000 components and 5,211 connections: open, initialise", small, "s", 0.3)
         self.report("SSP package with 4,000 components / 1,000", large / small, "times as long", 5)
 
+    def cases(self, build):
+        """The executor of studies, with cases that do nothing, or compute for a given time."""
+        def numbers(n, nanoseconds, workers):
+            command = [os.path.join(build, "bench", "cases"), self.path("cases.journal"), str(n), str(nanoseconds), str(workers)]
+            return [float(x) for x in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()]
+        runs = [numbers(1000000, 0, 2) for _ in range(5)]
+        self.report("a million empty cases: CPU time of all processes per case", min(r[2] + r[3] for r in runs), "us", 2)
+        few = numbers(1000, 0, 2)
+        self.report("a million cases / a thousand: memory of the coordinator", runs[0][1] / few[1], "", 1.1)
+        one = min(numbers(20000, 50000, 1)[0] for _ in range(5))
+        two = min(numbers(20000, 50000, 2)[0] for _ in range(5))
+        self.report("20,000 cases of 50 us: 2 workers / 1 worker", two / one, f"({two:.2f} s / {one:.2f} s)", 1 / 1.9)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -567,6 +580,7 @@ def main():
         bench.delay_lines()
         bench.loops_as_rows()
         bench.many_states()
+        bench.cases(build)
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

@@ -5,6 +5,9 @@
 # Nothing else links MPI.
 set(CPL_MPI "AUTO" CACHE STRING "Studies on clusters: ON, OFF, or AUTO: where MPI is found")
 set(CPL_MPIRUN "") # the tests start their processes with it
+if(CPL_SANITIZE STREQUAL "thread" OR CPL_VALGRIND) # they do not know what MPI does
+  return()
+endif()
 if(CPL_FUZZ OR (NOT CPL_MPI AND NOT CPL_MPI STREQUAL "AUTO"))
   return()
 endif()
