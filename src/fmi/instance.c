@@ -274,7 +274,9 @@ static bool has_bad_plan(const cpli_fmu_instance* in) {
   cpl_context* ctx = in->head.component.ctx;
   char *bytes = NULL, *path = cpli_printf(ctx, "%s/resources/plan", in->fmu->folder);
   size_t size = 0;
-  bool made_here = strncmp(in->fmu->base.desc->tool, "couplet", 7) == 0 && path != NULL;
+  const cpl_description* desc = in->fmu->base.desc;
+  const char* tool = desc != NULL ? desc->tool : NULL;
+  bool made_here = tool != NULL && strncmp(tool, "couplet", 7) == 0 && path != NULL;
   bool there = made_here && access(path, R_OK) == 0 &&
                cpli_file_read(ctx, path, LARGEST, &bytes, &size) >= 0;
   bool bad = there && !cpli_image_is_whole((const unsigned char*)bytes, size);
