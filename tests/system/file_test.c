@@ -125,7 +125,8 @@ static const struct bad_file {
     {HEAD "conections: {}\n", "s.yaml:3:1: unknown key conections (did you mean connections?)"},
     {HEAD "zzzzzz: {}\n",
      "s.yaml:3:1: unknown key zzzzzz (known: couplet, name, models, parameters, inputs, "
-     "connections, outputs, events, record, experiment, master, modes, observe, solver, tlm, "
+     "connections, outputs, events, record, experiment, measures, study, master, modes, observe, "
+     "solver, tlm, "
      "constraints, interfaces)"},
     {HEAD "modes: {}\n", "s.yaml:3:1: modes: there is no mode"},
     {HEAD "master: {step: 0}\n", "s.yaml:3:1: master: step is 0; it must be positive"},
@@ -221,6 +222,8 @@ static const struct bad_file {
     {HEAD "record: ['']\n", "s.yaml:3:11: record: a name is empty"},
     {HEAD "record: [{a: b}]\n", "s.yaml:3:10: record needs a text, not a mapping"},
     {HEAD "experiment: 5\n", "s.yaml:3:13: experiment needs keys and values, not \"5\""},
+    {HEAD "study: {ovre: {k: 1}}\n", "s.yaml:3:9: unknown key ovre (did you mean over?)"},
+    {HEAD "measures: [a]\n", "s.yaml:3:11: measures"},
     {HEAD "experiment: {stpo: 5}\n", "s.yaml:3:14: unknown key stpo (did you mean stop"},
     {HEAD "experiment: {stop: five}\n", "s.yaml:3:20: stop needs a number, not \"five\""},
     {HEAD "experiment: {stop: inf}\n", "s.yaml:3:20: stop needs a number, not \"inf\""},
