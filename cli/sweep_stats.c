@@ -82,78 +82,6 @@ static cpl_status summarize(const study_results* r, cpl_context* ctx, size_t mea
   return cpl_quantiles(ctx, y, r->n_cases, probabilities, N_QUANTILES, out->quantiles);
 }
 
-// The influence of the factors on a measure: columns by name, one row per factor.
-typedef struct influence {
-  const char* columns[6];
-  size_t n_columns;
-  double* values;    // n_columns per factor
-  double r_squared;  // of a regression; NAN: there is none
-} influence;
-
-static cpl_status take_sobol(const cpl_design* design, const double* y, size_t n, influence* out) {
-  static const char* const names[] = {"first", "low", "high", "total", "low", "high"};
-  memcpy(out->columns, names, sizeof names);
-  out->n_columns = 6;
-  cpl_sobol_index* indices = calloc(n + 1, sizeof *indices);
-  out->values = calloc(6 * n + 1, sizeof *out->values);
-  cpl_status st = indices != NULL && out->values != NULL
-                      ? cpl_sobol_indices(design, y, NULL, indices)
-                      : CPL_ERR_NOMEM;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    const double row[] = {indices[i].first, indices[i].first_low, indices[i].first_high,
-                          indices[i].total, indices[i].total_low, indices[i].total_high};
-    memcpy(out->values + 6 * i, row, sizeof row);
-  }
-  free(indices);
-  return st;
-}
-
-static cpl_status take_morris(const cpl_design* design, const double* y, size_t n, influence* out) {
-  static const char* const names[] = {"mu*", "mu", "sigma"};
-  memcpy(out->columns, names, sizeof names);
-  out->n_columns = 3;
-  cpl_morris_effect* effects = calloc(n + 1, sizeof *effects);
-  out->values = calloc(3 * n + 1, sizeof *out->values);
-  cpl_status st = effects != NULL && out->values != NULL
-                      ? cpl_morris_effects(design, y, effects, NULL)
-                      : CPL_ERR_NOMEM;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    const double row[] = {effects[i].mean_abs, effects[i].mean, effects[i].deviation};
-    memcpy(out->values + 3 * i, row, sizeof row);
-  }
-  free(effects);
-  return st;
-}
-
-static cpl_status take_regression(const cpl_design* design, const double* y, size_t n,
-                                  influence* out) {
-  static const char* const names[] = {"regression", "rank correlation"};
-  memcpy(out->columns, names, sizeof names);
-  out->n_columns = 2;
-  cpl_sensitivity* list = calloc(n + 1, sizeof *list);
-  out->values = calloc(2 * n + 1, sizeof *out->values);
-  cpl_status st = list != NULL && out->values != NULL
-                      ? cpl_sensitivities(design, y, list, &out->r_squared)
-                      : CPL_ERR_NOMEM;
-  for (size_t i = 0; i < n && st >= 0; i++) {
-    out->values[2 * i] = list[i].regression;
-    out->values[2 * i + 1] = list[i].correlation;
-  }
-  free(list);
-  return st;
-}
-
-static cpl_status find_influence(const study_results* r, const cpl_design* design, size_t measure,
-                                 influence* out) {
-  *out = (influence){.r_squared = NAN};
-  const double* y = values_of(r, measure);
-  switch (cpl_design_definition(design)->kind) {
-    case CPL_DESIGN_SALTELLI: return take_sobol(design, y, r->n_factors, out);
-    case CPL_DESIGN_MORRIS: return take_morris(design, y, r->n_factors, out);
-    default: return take_regression(design, y, r->n_factors, out);
-  }
-}
-
 //------------------------------------ print ------------------------------------
 
 static void print_summaries(const study_results* r, cpl_context* ctx, FILE* out, int width) {
@@ -171,7 +99,7 @@ static void print_summaries(const study_results* r, cpl_context* ctx, FILE* out,
   }
 }
 
-static void print_influence(const study_results* r, const influence* in, const char* measure,
+static void print_influence(const study_results* r, const cpl_influence* in, const char* measure,
                             FILE* out, int width) {
   fputs("\ninfluence on ", out);
   cli_print_safe(out, measure);
@@ -199,16 +127,16 @@ void study_results_print(const study_results* r, cpl_context* ctx, const cpl_des
   if (r->values == NULL) return;
   print_summaries(r, ctx, out, width_of(r->measures, r->n_measures));
   for (size_t m = 0; m < r->n_measures; m++) {
-    influence in;
-    if (find_influence(r, design, m, &in) >= 0)
-      print_influence(r, &in, r->measures[m], out, width_of(r->factors, r->n_factors));
-    free(in.values);
+    cpl_influence in;
+    if (cpl_influence_make(design, values_of(r, m), &in) < 0) continue;
+    print_influence(r, &in, r->measures[m], out, width_of(r->factors, r->n_factors));
+    cpl_influence_free(ctx, &in);
   }
 }
 
 //------------------------------------ JSON ------------------------------------
 
-static void json_influence(const study_results* r, const influence* in, cpli_json* j) {
+static void json_influence(const study_results* r, const cpl_influence* in, cpli_json* j) {
   cpli_json_object(j, "influence");
   for (size_t f = 0; f < r->n_factors; f++) {
     cpli_json_object(j, r->factors[f]);
@@ -232,7 +160,7 @@ void study_results_json(const study_results* r, cpl_context* ctx, const cpl_desi
   cpli_json_object(j, "measures");
   for (size_t m = 0; m < r->n_measures; m++) {
     summary s;
-    influence in;
+    cpl_influence in;
     if (summarize(r, ctx, m, &s) < 0) break;
     cpli_json_object(j, r->measures[m]);
     cpli_json_integer(j, "n", s.moments.n);
@@ -243,8 +171,10 @@ void study_results_json(const study_results* r, cpl_context* ctx, const cpl_desi
     cpli_json_object(j, "quantiles");
     for (size_t q = 0; q < N_QUANTILES; q++) cpli_json_real(j, quantile_names[q], s.quantiles[q]);
     cpli_json_close(j, '}');
-    if (find_influence(r, design, m, &in) >= 0) json_influence(r, &in, j);
-    free(in.values);
+    if (cpl_influence_make(design, values_of(r, m), &in) >= 0) {
+      json_influence(r, &in, j);
+      cpl_influence_free(ctx, &in);
+    }
     cpli_json_close(j, '}');
   }
   cpli_json_close(j, '}');

@@ -244,6 +244,22 @@ typedef struct cpl_sensitivity {
 CPL_API cpl_status cpl_sensitivities(const cpl_design* design, const double* y,
                                      cpl_sensitivity* out, double* r_squared);
 
+/// The influence of all factors on a result, by the method that the design was made for.
+typedef struct cpl_influence {
+  const char* method;          ///< "sobol", "morris" or "regression"
+  const char* const* columns;  ///< names of the numbers; "low" and "high" follow their value
+  size_t n_columns;
+  double* values;    ///< n_columns per factor
+  double r_squared;  ///< of a regression; otherwise NaN
+} cpl_influence;
+
+/// Sobol' indices for CPL_DESIGN_SALTELLI, elementary effects for CPL_DESIGN_MORRIS, regression
+/// coefficients and rank correlations for all others.
+/// Owned: out by the caller, who calls cpl_influence_free(), not needed after a failure.
+CPL_API cpl_status cpl_influence_make(const cpl_design* design, const double* y,
+                                      cpl_influence* out);
+CPL_API void cpl_influence_free(cpl_context* ctx, cpl_influence* influence);  ///< Nullable
+
 #ifdef __cplusplus
 }
 #endif

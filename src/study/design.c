@@ -307,8 +307,8 @@ static double point(const cpl_design* d, int64_t i, size_t factor) {
 
 double cpli_design_value(const cpl_design* d, int64_t i, size_t f) {
   const cpl_factor* factor = &d->factors[f];
+  if (d->rows != NULL) return d->rows[(size_t)i * d->def.n_factors + f];
   switch (d->def.kind) {
-    case CPL_DESIGN_TABLE: return d->rows[(size_t)i * d->def.n_factors + f];
     case CPL_DESIGN_GRID:
       return cpl_factor_level(factor, i / d->strides[f] % cpl_factor_levels(factor));
     case CPL_DESIGN_MORRIS: {
@@ -323,7 +323,7 @@ double cpli_design_value(const cpl_design* d, int64_t i, size_t f) {
 void cpl_design_values(const cpl_design* d, int64_t i, double* values) {
   const size_t n = d->def.n_factors;
   assert(i >= 0 && i < d->cases);
-  if (d->def.kind == CPL_DESIGN_MORRIS) {  // the order of moves is made once
+  if (d->def.kind == CPL_DESIGN_MORRIS && d->rows == NULL) {  // the order of moves is made once
     const cpli_trajectory t = cpli_trajectory_of(d, i / ((int64_t)n + 1));
     for (size_t f = 0; f < n; f++) values[f] = cpli_trajectory_value(&t, i % ((int64_t)n + 1), f);
   } else {

@@ -25,7 +25,7 @@ struct cpl_design {
   int64_t* strides;                // grid: cases between two values of a factor
   cpli_permutation* permutations;  // LHS: of the strata, per factor
   int jitter_bits;                 // LHS: inside a stratum
-  double* rows;                    // table: case after case
+  double* rows;                    // table, or read from a file: case after case; otherwise NULL
   cpli_sobol_dimension* sobol;     // Sobol': one per factor; Saltelli: two, all A before all B
 };
 

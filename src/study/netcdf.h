@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "couplet/design.h"
 
 typedef struct cpli_study_column {
   const char* name;
@@ -66,6 +67,13 @@ const cpli_study_facts* cpli_netcdf_facts(const cpli_netcdf* file);
 /// Read case i. Cases are read in blocks: increasing numbers are fast.
 /// Borrowed: what `out` points to, until the next call.
 cpl_status cpli_netcdf_case(cpli_netcdf* file, int64_t i, cpli_study_case* out);
+
+/// The design of a study from its file, for the indices of its results. A file whose cases do not
+/// belong to the kind of design that it names has a warning and CPL_DESIGN_TABLE.
+/// Owned: rows (the values of the factors, case after case) move to the design, also after a
+///        failure; *out by the caller, who calls cpl_design_destroy().
+cpl_status cpli_design_restore(cpl_context* ctx, const cpli_study_facts* facts, double* rows,
+                               cpl_design** out);
 
 //------------------------------------ blocks ------------------------------------
 

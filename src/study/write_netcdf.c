@@ -54,6 +54,8 @@ static size_t list_facts(const cpli_study* s, cpli_study_fact* facts, char* seed
   facts[n++] = (cpli_study_fact){.name = "file", .text = file_name(s)};
   facts[n++] = (cpli_study_fact){.name = "design", .text = cpl_design_kind_text(d->kind)};
   facts[n++] = (cpli_study_fact){.name = "seed", .text = seed};
+  if (d->kind == CPL_DESIGN_MORRIS)
+    facts[n++] = (cpli_study_fact){.name = "levels", .number = d->levels};
   facts[n++] = (cpli_study_fact){.name = "start_time", .number = s->plan.start};
   facts[n++] = (cpli_study_fact){.name = "stop_time", .number = s->plan.stop};
   if (e != NULL && e->solver != NULL)
