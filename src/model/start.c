@@ -171,14 +171,18 @@ static cpl_status check_limits(cpl_component* c, const cpl_variable* v, const cp
   return why == NULL ? CPL_OK : bad(c, s, why);
 }
 
-static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
-  if (v->variability == CPL_VARIABILITY_CONSTANT) return bad(c, s, "it is a constant");
-  if (v->causality == CPL_CAUSALITY_INDEPENDENT) return bad(c, s, "it is the time");
+const char* cpli_not_settable(const cpl_variable* v) {
+  if (v->variability == CPL_VARIABILITY_CONSTANT) return "it is a constant";
+  if (v->causality == CPL_CAUSALITY_INDEPENDENT) return "it is the time";
   bool calculated =
       v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER && v->initial != CPL_INITIAL_APPROX;
   bool computed = calculated || v->initial == CPL_INITIAL_CALCULATED;
-  if (v->causality != CPL_CAUSALITY_INPUT && computed) return bad(c, s, "the model computes it");
-  return CPL_OK;
+  return v->causality != CPL_CAUSALITY_INPUT && computed ? "the model computes it" : NULL;
+}
+
+static cpl_status check_settable(cpl_component* c, const cpl_variable* v, const cpl_start* s) {
+  const char* why = cpli_not_settable(v);
+  return why == NULL ? CPL_OK : bad(c, s, why);
 }
 
 static int digit(char c) {

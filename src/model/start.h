@@ -16,6 +16,10 @@ cpl_status cpli_set_starts(cpl_component* c, const cpl_start* starts, size_t n);
 cpl_status cpli_start_number(const cpl_component* c, int32_t unit, const cpl_start* s,
                              double* value);
 
+/// Why a variable cannot be set before the component is initialised: "it is a constant". NULL: it
+/// can.
+const char* cpli_not_settable(const cpl_variable* v);
+
 /// The limit of a variable that a value is beyond, as a text of at most `size` bytes in `text`:
 /// "its maximum is 5 m". NULL: the value is within the limits.
 const char* cpli_beyond_limit(const cpl_description* d, const cpl_variable* v, double value,

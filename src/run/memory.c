@@ -18,11 +18,6 @@ void cpli_memory_begin(cpli_memory* m, const cpl_column* columns, size_t n) {
   for (size_t i = 0; i < n; i++) m->n_kept += is_number(&columns[i]);
 }
 
-static double number_of(const cpl_column* c, cpl_value value) {
-  if (c->type == CPL_REAL) return value.real;
-  return c->is_unsigned ? (double)(uint64_t)value.integer : (double)value.integer;
-}
-
 cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values) {
   size_t width = m->n_kept + 1;
   if (!cpli_grow(m->ctx, (void**)&m->rows, &m->cap, m->n_rows, width * sizeof *m->rows))
@@ -30,7 +25,7 @@ cpl_status cpli_memory_add(cpli_memory* m, double t, const cpl_value* values) {
   double* to = m->rows + m->n_rows++ * width;
   *to++ = t;
   for (size_t i = 0; i < m->n_columns; i++) {
-    if (is_number(&m->columns[i])) *to++ = number_of(&m->columns[i], values[i]);
+    if (is_number(&m->columns[i])) *to++ = cpli_column_number(&m->columns[i], values[i]);
   }
   assert(to == m->rows + m->n_rows * width);
   return CPL_OK;

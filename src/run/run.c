@@ -26,16 +26,14 @@ void cpl_init_run_def(cpl_run_def* def, size_t size) {
 
 //------------------------------------ time ------------------------------------
 
-static cpli_grid grid_make(double start, double stop, double spacing) {
+cpli_grid cpli_grid_make(double start, double stop, double spacing) {
   assert(start <= stop && (spacing > 0 || start == stop));
   double n = ceil((stop - start) / spacing * (1 - 1e-12) - 1e-9);
   // without an end there are as many points as there are numbers; NaN: none
   return (cpli_grid){start, stop, spacing, 1, n >= 0x1p62 ? INT64_MAX : n >= 1 ? (int64_t)n : 1};
 }
 
-static double grid_next(const cpli_grid* g) {
-  return g->next >= g->last ? g->stop : g->start + (double)g->next * g->spacing;
-}
+static double grid_next(const cpli_grid* g) { return cpli_grid_time(g, g->next); }
 
 static void grid_pass(cpli_grid* g, double t) {
   while (g->next < g->last && grid_next(g) <= t) g->next++;
@@ -71,8 +69,8 @@ static void plan_grids(run* r) {
   if (interval == 0) interval = step > 0 ? step : span / 500;
   if (step == 0) step = interval;
   if (r->inputs.n > 0 && own > 0) step = fmin(step, own);  // a master takes inputs at all its steps
-  r->output = grid_make(d->start_time, d->stop_time, interval);
-  r->exchange = r->dense ? r->output : grid_make(d->start_time, d->stop_time, step);
+  r->output = cpli_grid_make(d->start_time, d->stop_time, interval);
+  r->exchange = r->dense ? r->output : cpli_grid_make(d->start_time, d->stop_time, step);
   r->any_time = r->s->base.can.variable_step || r->s->ops->value_time != NULL;
 }
 

@@ -188,6 +188,18 @@ typedef struct cpli_grid {
   int64_t next, last;
 } cpli_grid;
 
+/// Its points: `last` is the number of the stop time.
+cpli_grid cpli_grid_make(double start, double stop, double spacing);
+static inline double cpli_grid_time(const cpli_grid* g, int64_t i) {
+  return i >= g->last ? g->stop : g->start + (double)i * g->spacing;
+}
+
+/// The value of a column that is no text.
+static inline double cpli_column_number(const cpl_column* c, cpl_value value) {
+  if (c->type == CPL_REAL) return value.real;
+  return c->is_unsigned ? (double)(uint64_t)value.integer : (double)value.integer;
+}
+
 struct cpl_simulation {
   cpl_stepper* s;
   cpl_run_def def;

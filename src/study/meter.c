@@ -362,10 +362,7 @@ static cpl_status process_last_step(cpli_meter* meter) {
 static void read_values(const cpli_meter* meter, const cpl_value* values, double* out) {
   for (size_t v = 0; v < meter->m->n_vars; v++) {
     const int32_t c = meter->column[v];
-    const cpl_column* column = &meter->columns[c];
-    out[v] = column->type == CPL_REAL ? values[c].real
-             : column->is_unsigned    ? (double)(uint64_t)values[c].integer
-                                      : (double)values[c].integer;
+    out[v] = cpli_column_number(&meter->columns[c], values[c]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "study/runner.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/guard.h"
@@ -22,21 +23,18 @@ struct cpli_runner {
   const char** record;
   const cpl_variable** targets;  // of the factors
   double* factors;
-  int32_t* columns;  // of the curves
-  double* check;     // the values of the first case after a reset
-  double* values;    // of the present case
-  size_t next_time;  // the next output point of the curves
-  bool is_new;       // the stepper was not used yet
-  bool no_reset;     // the stepper has to be made anew for each case
-  bool is_checked;   // a reset was compared with a new stepper
+  int32_t* columns;   // of the curves
+  double* check;      // the values of the first case when it is repeated
+  double* values;     // of the present case
+  size_t next_time;   // the next output point of the curves
+  cpl_start* starts;  // those of the settings, and of factors that are fixed after opening
+  char (*texts)[CPLI_NUMBER_SIZE];
+  bool is_new;      // the stepper was not used yet
+  bool was_reset;   // before the present case, instead of made anew
+  bool is_checked;  // the first case was repeated
 };
 
 //------------------------------------ rows ------------------------------------
-
-static double number_of(const cpl_column* column, cpl_value value) {
-  if (column->type == CPL_REAL) return value.real;
-  return column->is_unsigned ? (double)(uint64_t)value.integer : (double)value.integer;
-}
 
 // At an event the values behind it count.
 static void add_to_curves(cpli_runner* r, double t, const cpl_value* values) {
@@ -46,7 +44,7 @@ static void add_to_curves(cpli_runner* r, double t, const cpl_value* values) {
   if (r->next_time == p->n_times || p->times[r->next_time] > t + rounding) return;
   double* to = r->values + p->measures->n + r->next_time;
   for (size_t i = 0; i < p->n_curves; i++, to += p->n_times)
-    *to = number_of(&r->sim->recorder.columns[r->columns[i]], values[r->columns[i]]);
+    *to = cpli_column_number(&r->sim->recorder.columns[r->columns[i]], values[r->columns[i]]);
 }
 
 static cpl_status on_point(void* user, double t, const cpl_value* values) {
@@ -57,11 +55,18 @@ static cpl_status on_point(void* user, double t, const cpl_value* values) {
 
 //------------------------------------ making ------------------------------------
 
+// In the unit of its variable.
+static double factor_value(const cpli_runner* r, size_t i) {
+  const cpli_study_plan* p = r->plan;
+  return p->converted[i] ? cpli_convert(&p->conversions[i], r->factors[i]) : r->factors[i];
+}
+
 static void destroy_stepper(cpli_runner* r) {
   cpl_simulation_destroy(r->sim);
   cpl_experiment_destroy(r->experiment);
   r->sim = NULL;
   r->experiment = NULL;
+  r->is_new = false;
 }
 
 static cpl_status find_targets(cpli_runner* r) {
@@ -106,10 +111,40 @@ static void set_run(cpli_runner* r, cpl_run_def* run) {
   run->user = r;
 }
 
+static bool is_fixed_factor(const cpli_study_plan* p, const char* name) {
+  const cpl_design_def* design = cpl_design_definition(p->design);
+  for (size_t i = 0; i < p->n_factors; i++)
+    if (p->fixed[i] && strcmp(design->factors[i].name, name) == 0) return true;
+  return false;
+}
+
+// Opens the file, with the present values of factors that are fixed from then on.
+static cpl_status open_source(cpli_runner* r, cpl_experiment_settings* settings) {
+  const cpli_study_plan* p = r->plan;
+  const cpl_design_def* design = cpl_design_definition(p->design);
+  cpl_experiment_destroy(r->opener);
+  r->opener = NULL;
+  settings->starts = r->starts;
+  settings->n_starts = 0;
+  for (size_t i = 0; i < p->settings.n_starts; i++)
+    if (!is_fixed_factor(p, p->settings.starts[i].name))
+      r->starts[settings->n_starts++] = p->settings.starts[i];
+  for (size_t i = 0; i < p->n_factors; i++) {
+    if (!p->fixed[i]) continue;
+    cpli_format_double(r->texts[i], factor_value(r, i));
+    r->starts[settings->n_starts++] = (cpl_start){design->factors[i].name, r->texts[i]};
+  }
+  return cpl_experiment_create(r->ctx, settings, &r->opener);
+}
+
 static cpl_status make_stepper(cpli_runner* r) {
   const cpli_study_plan* p = r->plan;
   destroy_stepper(r);
   cpl_experiment_settings settings = p->settings;
+  if (r->opener == NULL || p->reopens) {
+    cpl_status st = open_source(r, &settings);
+    if (st < 0) return st;
+  }
   settings.source = cpl_experiment_source(r->opener);
   cpl_status st = cpl_experiment_create(r->ctx, &settings, &r->experiment);
   if (st >= 0) st = cpl_experiment_prepare(r->experiment);
@@ -120,6 +155,7 @@ static cpl_status make_stepper(cpli_runner* r) {
   if (st >= 0) st = find_targets(r);
   if (st >= 0) st = cpli_meter_attach(r->meter, r->sim);
   if (st >= 0) find_columns(r);
+  cpli_meter_set_tolerance(r->meter, cpl_experiment_solver(r->experiment)->rtol);
   r->is_new = true;
   return st;
 }
@@ -132,8 +168,10 @@ static bool allocate(cpli_runner* r) {
   r->factors = cpli_alloc(r->ctx, n, sizeof *r->factors);
   r->columns = cpli_alloc(r->ctx, p->n_curves, sizeof *r->columns);
   r->check = cpli_alloc(r->ctx, cpli_study_values(p), sizeof *r->check);
+  r->starts = cpli_alloc(r->ctx, p->settings.n_starts + n, sizeof *r->starts);
+  r->texts = cpli_alloc(r->ctx, n, sizeof *r->texts);
   return r->record != NULL && r->targets != NULL && r->factors != NULL && r->columns != NULL &&
-         r->check != NULL;
+         r->check != NULL && r->starts != NULL && r->texts != NULL;
 }
 
 cpl_status cpli_runner_open(const cpli_study_plan* plan, cpli_runner** out) {
@@ -144,9 +182,7 @@ cpl_status cpli_runner_open(const cpli_study_plan* plan, cpli_runner** out) {
   r->ctx = plan->ctx;
   cpl_status st = allocate(r) ? CPL_OK : cpli_nomem(r->ctx);
   if (st >= 0) st = cpli_meter_create(plan->measures, &r->meter);
-  if (st >= 0) st = cpl_experiment_create(r->ctx, &plan->settings, &r->opener);
-  if (st >= 0) st = make_stepper(r);
-  if (st >= 0) cpli_meter_set_tolerance(r->meter, cpl_experiment_solver(r->experiment)->rtol);
+  if (st >= 0 && !plan->reopens) st = make_stepper(r);
   if (st >= 0) *out = r;
   else cpli_runner_close(r);
   return st;
@@ -163,6 +199,8 @@ void cpli_runner_close(cpli_runner* r) {
   cpli_free(ctx, r->factors);
   cpli_free(ctx, r->columns);
   cpli_free(ctx, r->check);
+  cpli_free(ctx, r->starts);
+  cpli_free(ctx, r->texts);
   cpli_free(ctx, r);
 }
 
@@ -178,25 +216,43 @@ static cpl_status cannot_be(cpli_runner* r, const cpl_variable* v, double value,
 static cpl_status set_factor(cpli_runner* r, size_t i) {
   cpl_component* c = &r->sim->s->base;
   const cpl_variable* v = r->targets[i];
-  double value = r->factors[i];
-  if (r->plan->converted[i]) value = cpli_convert(&r->plan->conversions[i], value);
+  const double value = factor_value(r, i);
   char text[128];
   const char* why = cpli_beyond_limit(c->desc, v, value, text, sizeof text);
   if (why != NULL) return cannot_be(r, v, value, why);
+  if (r->plan->fixed[i]) return CPL_OK;
   if (v->type == CPL_REAL) return c->ops->set_real(c, &v->ref, 1, &value);
   int64_t integer;
   if (!cpli_to_integer(v, value, &integer)) return cannot_be(r, v, value, "it is no integer");
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
+static cpli_reuse reuse_of(const cpli_runner* r) {
+  return r->plan->reopens && *r->plan->reuse == CPLI_REUSE_RESET ? CPLI_REUSE_NEW
+                                                                 : (cpli_reuse)*r->plan->reuse;
+}
+
+// Says once what was found.
+static void set_reuse(const cpli_runner* r, cpli_reuse found, const char* warning) {
+  int before = *r->plan->reuse;
+  while (before < (int)found &&
+         !atomic_compare_exchange_weak(r->plan->reuse, &before, (int)found)) {
+  }
+  if (before < (int)found && warning != NULL)
+    cpl_log(r->ctx, CPL_LOG_WARNING, r->sim != NULL ? r->sim->s->base.name : NULL, "%s", warning);
+}
+
 // A stepper that has run before is reset, or replaced.
 static cpl_status begin_case(cpli_runner* r) {
+  r->was_reset = false;
   if (r->is_new) return CPL_OK;
+  if (r->sim == NULL || reuse_of(r) != CPLI_REUSE_RESET) return make_stepper(r);
   cpl_component* c = &r->sim->s->base;
-  if (r->no_reset || c->ops->reset(c) < 0) {
-    r->no_reset = true;
+  if (c->ops->reset(c) < 0) {
+    set_reuse(r, CPLI_REUSE_NEW, NULL);
     return make_stepper(r);
   }
+  r->was_reset = true;
   cpli_run_rewind(r->sim);
   return CPL_OK;
 }
@@ -216,21 +272,30 @@ static cpl_status simulate(cpli_runner* r, double* values) {
   return st < 0 ? st : cpli_meter_finish(r->meter, values);
 }
 
+static cpl_status repeat(cpli_runner* r, const double* values, bool* same) {
+  cpl_status st = begin_case(r);
+  if (st >= 0) st = simulate(r, r->check);
+  *same = st >= 0 && memcmp(values, r->check, cpli_study_values(r->plan) * sizeof *values) == 0;
+  return st == CPL_ERR_CANCELLED || st == CPL_ERR_NOMEM ? st : CPL_OK;
+}
+
 // Runs the first case once more after a reset: a component that was not set back to its beginning
 // would give other values from here on, depending on the order of the cases.
-static cpl_status check_reset(cpli_runner* r, const double* values) {
-  const size_t n = cpli_study_values(r->plan);
+static cpl_status check_reuse(cpli_runner* r, const double* values) {
+  bool same = false;
   r->is_checked = true;
-  cpl_status st = begin_case(r);
-  if (st < 0 || r->no_reset) return st;
-  st = simulate(r, r->check);
-  if (st >= 0 && memcmp(values, r->check, n * sizeof *values) == 0) return CPL_OK;
-  if (st == CPL_ERR_CANCELLED) return st;
-  r->no_reset = true;
-  cpl_log(r->ctx, CPL_LOG_WARNING, r->sim->s->base.name,
-          "a reset does not lead back to the beginning: models are made anew for each case, which "
-          "takes longer");
-  return make_stepper(r);
+  cpl_status st = repeat(r, values, &same);
+  if (st >= 0 && !same && r->was_reset) {
+    set_reuse(r, CPLI_REUSE_NEW,
+              "a reset does not lead back to the beginning: models are made anew for each case, "
+              "which takes longer");
+    st = repeat(r, values, &same);
+  }
+  if (st < 0 || same) return st;
+  set_reuse(r, CPLI_REUSE_PROCESS,
+            "a new instance does not begin as the first one in its process: each case runs in a "
+            "process of its own, which takes longer");
+  return CPL_OK;
 }
 
 // The reason in one line.
@@ -241,16 +306,21 @@ static void explain(const cpli_runner* r, char* failure, size_t size) {
   if (failure[0] == '\0') snprintf(failure, size, "the run failed");
 }
 
+// Whether a failure is the case's own, and not one of the study. With factors that are fixed when
+// the file is opened, opening belongs to the case.
+static bool is_of_case(cpl_status st) { return st != CPL_ERR_CANCELLED && st != CPL_ERR_NOMEM; }
+
 cpl_status cpli_runner_case(cpli_runner* r, int64_t i, double* values, char* failure, size_t size) {
   const unsigned crashes = cpli_guard_crashes;
-  cpl_status st = begin_case(r);
-  if (st < 0) return st;
   cpl_design_values(r->plan->design, i, r->factors);
-  st = simulate(r, values);
-  if (st >= 0) return r->is_checked ? CPL_OK : check_reset(r, values);
-  if (st == CPL_ERR_CANCELLED || st == CPL_ERR_NOMEM) return st;
+  cpl_status st = begin_case(r);
+  if (st < 0 && !r->plan->reopens) return st;
+  if (st >= 0) st = simulate(r, values);
+  if (st >= 0 && !r->is_checked && reuse_of(r) < CPLI_REUSE_PROCESS) st = check_reuse(r, values);
+  if (st >= 0) return reuse_of(r) == CPLI_REUSE_PROCESS ? CPL_TERMINATE : CPL_OK;
+  if (!is_of_case(st)) return st;
   explain(r, failure, size);
   if (cpli_guard_crashes != crashes) return CPL_TERMINATE;  // what it did to memory is unknown
-  // a failed instance is not used any more
-  return make_stepper(r);
+  destroy_stepper(r);  // a failed instance is not used any more
+  return CPL_OK;
 }

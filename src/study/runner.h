@@ -3,12 +3,20 @@
 //
 // Runs the cases of a study in a worker: makes the stepper once, and for each case resets it, sets
 // the factors and collects measures and curves. A component that cannot be reset, or that does not
-// give the same bits after a reset, is made anew for each case.
+// give the same bits after a reset, is made anew for each case; one that does not give them in the
+// same process at all runs each case in a new process.
 #pragma once
 
 #include "couplet/study.h"
 #include "model/units.h"
 #include "study/measure.h"
+
+/// How a component is brought back to its beginning between cases.
+typedef enum cpli_reuse {
+  CPLI_REUSE_RESET,    // by a reset
+  CPLI_REUSE_NEW,      // it is made anew
+  CPLI_REUSE_PROCESS,  // it is made anew in a new process: something in the process is kept
+} cpli_reuse;
 
 /// What all cases have in common. It is complete before workers are made.
 typedef struct cpli_study_plan {
@@ -18,6 +26,9 @@ typedef struct cpli_study_plan {
   size_t n_factors;
   cpli_conversion* conversions;  // of each factor to the unit of its variable
   bool* converted;
+  bool* fixed;          // when the file is opened: which of the factors
+  bool reopens;         // any of them: the file is opened for each case
+  _Atomic(int)* reuse;  // cpli_reuse, as far as any worker of this machine found out; shared memory
   cpli_measures* measures;
   const char* const* curves;
   size_t n_curves;

@@ -8,16 +8,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "couplet/component.h"
-#include "format/file.h"
-#include "format/hash.h"
-#include "format/number.h"
 #include "format/source_loc.h"
+#include "model/start.h"
 #include "study/cluster.h"
 #include "study/executor.h"
 #include "system/definition.h"
+
+enum { MAX_TIMES = 10000000 };  // points of a curve
 
 void cpl_init_study_def(cpl_study_def* def, size_t size) {
   const cpl_study_def all = {0};
@@ -39,15 +40,14 @@ static cpl_status take_times(cpli_study* s, cpl_experiment* e) {
                     p->start, p->stop);
   p->interval = run->interval > 0 ? run->interval : span / 500;
   if (s->def.n_curves == 0 || span == 0) return CPL_OK;
-  const double count = fmax(1, ceil(span / p->interval * (1 - 1e-12) - 1e-9));
-  if (count > 1e7)
+  const cpli_grid points = cpli_grid_make(p->start, p->stop, p->interval);
+  if (points.last > MAX_TIMES)
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "curves of %g points are too long: the interval is %g s",
-                    count, p->interval);
-  p->n_times = (size_t)count + 1;
+                    (double)points.last, p->interval);
+  p->n_times = (size_t)points.last + 1;
   p->times = cpli_alloc(s->ctx, p->n_times, sizeof *p->times);
   if (p->times == NULL) return cpli_nomem(s->ctx);
-  for (size_t i = 0; i + 1 < p->n_times; i++) p->times[i] = p->start + (double)i * p->interval;
-  p->times[p->n_times - 1] = p->stop;
+  for (size_t i = 0; i < p->n_times; i++) p->times[i] = cpli_grid_time(&points, (int64_t)i);
   return CPL_OK;
 }
 
@@ -61,16 +61,12 @@ static cpl_status refuse_factor(const cpli_study* s, const cpl_factor* f, const 
 static cpl_status check_target(const cpli_study* s, const cpl_factor* f, const cpl_variable* v) {
   if (v->type == CPL_STRING || v->type == CPL_BINARY || v->type == CPL_CLOCK)
     return refuse_factor(s, f, "it is no number");
-  if (v->structural)
+  if (v->structural && s->plan.settings.source != NULL)
     return refuse_factor(s, f,
-                         "it is fixed when the file is opened (sizes of arrays, delays, steps)");
-  if (v->variability == CPL_VARIABILITY_CONSTANT) return refuse_factor(s, f, "it is a constant");
-  if (v->causality == CPL_CAUSALITY_INDEPENDENT) return refuse_factor(s, f, "it is the time");
-  const bool computed =
-      v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER || v->initial == CPL_INITIAL_CALCULATED;
-  if (v->causality != CPL_CAUSALITY_INPUT && computed)
-    return refuse_factor(s, f, "the model computes it");
-  return CPL_OK;
+                         "it is fixed when the file is opened (sizes of arrays, delays, steps), "
+                         "and the study was given an opened file");
+  const char* why = cpli_not_settable(v);
+  return why == NULL ? CPL_OK : refuse_factor(s, f, why);
 }
 
 static cpl_status convert_factor(cpli_study* s, size_t i, const cpl_factor* f,
@@ -93,8 +89,9 @@ static cpl_status check_factors(cpli_study* s) {
   p->n_factors = d->n_factors;
   p->conversions = cpli_alloc(s->ctx, d->n_factors, sizeof *p->conversions);
   p->converted = cpli_alloc(s->ctx, d->n_factors, sizeof *p->converted);
+  p->fixed = cpli_alloc(s->ctx, d->n_factors, sizeof *p->fixed);
   s->factor_units = cpli_alloc(s->ctx, d->n_factors, sizeof *s->factor_units);
-  if (p->conversions == NULL || p->converted == NULL || s->factor_units == NULL)
+  if (p->conversions == NULL || p->converted == NULL || p->fixed == NULL || s->factor_units == NULL)
     return cpli_nomem(s->ctx);
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < d->n_factors && st >= 0; i++) {
@@ -105,6 +102,8 @@ static cpl_status check_factors(cpli_study* s) {
     const cpl_variable* v = &desc_of(s)->vars[index];
     st = check_target(s, f, v);
     if (st >= 0) st = convert_factor(s, i, f, v);
+    p->fixed[i] = v->structural;
+    p->reopens = p->reopens || v->structural;
     const char* unit = v->unit >= 0 ? desc_of(s)->units[v->unit].name : "";
     s->factor_units[i] = cpli_arena_strdup(&s->arena, f->unit != NULL ? f->unit : unit);
     if (st >= 0 && s->factor_units[i] == NULL) st = cpli_nomem(s->ctx);
@@ -114,7 +113,7 @@ static cpl_status check_factors(cpli_study* s) {
 
 //------------------------------------ measures and curves ------------------------------------
 
-// Without measures and curves: the final values of outputs, or of what the file records.
+// Without measures and curves: the final values of outputs.
 static cpl_status default_measures(cpli_study* s) {
   const cpl_description* d = desc_of(s);
   cpl_measure_def* list = cpli_arena_alloc(&s->arena, (size_t)d->n_vars, sizeof *list);
@@ -208,77 +207,6 @@ static cpl_status take_measures(cpli_study* s) {
   return st < 0 ? st : check_names(s);
 }
 
-//------------------------------------ identity ------------------------------------
-
-static void put_number(FILE* out, const char* name, double value) {
-  char text[CPLI_NUMBER_SIZE];
-  cpli_format_double(text, value);
-  fprintf(out, "%s: %s\n", name, text);
-}
-
-static void put_hash(FILE* out, const char* name, cpli_hash hash) {
-  fprintf(out, "%s: %016llx%016llx\n", name, (unsigned long long)hash.part[0],
-          (unsigned long long)hash.part[1]);
-}
-
-// The file itself, not the files that it names.
-static cpl_status put_file(const cpli_study* s, FILE* out) {
-  const char* path = s->plan.settings.path;
-  const char* name = path != NULL ? strrchr(path, '/') : NULL;
-  fprintf(out, "file: %s\n", name != NULL ? name + 1 : path != NULL ? path : desc_of(s)->name);
-  if (path == NULL || access(path, R_OK) != 0) return CPL_OK;
-  char* bytes = NULL;
-  size_t n = 0;
-  cpl_status st = cpli_file_read(s->ctx, path, (size_t)1 << 32, &bytes, &n);
-  if (st < 0) return CPL_OK;  // a folder
-  cpli_hash hash = cpli_hash_begin();
-  cpli_hash_add(&hash, bytes, n);
-  put_hash(out, "content of the file", hash);
-  cpli_free(s->ctx, bytes);
-  return CPL_OK;
-}
-
-static void put_design(const cpli_study* s, FILE* out) {
-  const cpl_design_def* d = cpl_design_definition(s->def.design);
-  fprintf(out, "design: %s, %lld cases, seed %llu\n", cpl_design_kind_text(d->kind),
-          (long long)cpl_design_cases(s->def.design), (unsigned long long)d->seed);
-  for (size_t i = 0; i < d->n_factors; i++) {
-    char text[256];
-    cpl_factor_print(&d->factors[i], text, sizeof text);
-    fprintf(out, "factor: %s\n", text);
-  }
-  fprintf(out, "values of the design: %016llx\n",
-          (unsigned long long)cpl_design_hash(s->def.design));
-}
-
-// One line per property; see cpli_cases.identity.
-static cpl_status make_identity(cpli_study* s, cpl_experiment* e) {
-  size_t size = 0;
-  FILE* out = open_memstream(&s->identity, &size);
-  if (out == NULL) return cpli_nomem(s->ctx);
-  const cpl_experiment_settings* settings = &s->plan.settings;
-  const cpl_experiment_def* wanted = settings->experiment;
-  cpl_status st = put_file(s, out);
-  put_design(s, out);
-  for (size_t i = 0; i < s->def.n_measures; i++)
-    fprintf(out, "measure: %s = %s\n", s->def.measures[i].name, s->def.measures[i].text);
-  for (size_t i = 0; i < s->def.n_curves; i++) fprintf(out, "curve: %s\n", s->def.curves[i]);
-  put_number(out, "start", s->plan.start);
-  put_number(out, "stop", s->plan.stop);
-  put_number(out, "interval", s->plan.interval);
-  for (size_t i = 0; i < settings->n_starts; i++)
-    fprintf(out, "set: %s = %s\n", settings->starts[i].name, settings->starts[i].value);
-  if (wanted != NULL) {
-    if (wanted->solver != NULL) fprintf(out, "solver: %s\n", wanted->solver);
-    if (!isnan(wanted->rtol)) put_number(out, "rtol", wanted->rtol);
-    if (!isnan(wanted->atol)) put_number(out, "atol", wanted->atol);
-    if (!isnan(wanted->step)) put_number(out, "step", wanted->step);
-  }
-  (void)e;
-  if (fclose(out) != 0 && st >= 0) st = cpli_nomem(s->ctx);
-  return st;
-}
-
 //------------------------------------ preparation ------------------------------------
 
 // What can be wrong is found here, before a worker is made.
@@ -294,7 +222,7 @@ static cpl_status prepare(cpli_study* s) {
   if (st >= 0)
     st = cpli_measures_parse(s->ctx, s->def.measures, s->def.n_measures, desc_of(s), s->plan.start,
                              s->plan.stop, &s->plan.measures);
-  if (st >= 0) st = make_identity(s, e);
+  if (st >= 0) st = cpli_study_identify(s);
   if (st >= 0) s->title = cpli_arena_strdup(&s->arena, desc_of(s)->name);
   if (st >= 0 && s->title == NULL) st = cpli_nomem(s->ctx);
   cpl_experiment_destroy(e);
@@ -380,6 +308,15 @@ static void on_progress(void* user, const cpli_progress* p) {
   if (s->def.on_progress != NULL) s->def.on_progress(s->def.user, &progress);
 }
 
+// Workers tell each other how components can be reused.
+static cpl_status share_reuse(cpli_study* s) {
+  void* page =
+      mmap(NULL, sizeof *s->plan.reuse, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return cpli_nomem(s->ctx);
+  s->plan.reuse = page;
+  return CPL_OK;
+}
+
 static cpl_status execute(cpli_study* s, cpli_cluster* cluster, cpl_study_summary* summary) {
   const cpli_cases cases = {.n = cpl_design_cases(s->def.design),
                             .n_values = cpli_study_values(&s->plan),
@@ -409,6 +346,7 @@ static cpl_status run_and_write(cpli_study* s, const cpl_study_def* def, cpli_cl
   cpl_status st = read_def(s, def);
   if (st >= 0 && summary->is_coordinator) st = check_journal(s);
   if (st >= 0) st = prepare(s);
+  if (st >= 0) st = share_reuse(s);
   if (st >= 0) st = execute(s, cluster, summary);
   if (!summary->is_coordinator) return st;
   for (size_t i = 0; i < s->def.n_outputs && st >= 0; i++)
@@ -439,9 +377,11 @@ void cpli_study_free(cpli_study* s) {
   cpli_measures_destroy(s->plan.measures);
   cpli_free(ctx, s->plan.conversions);
   cpli_free(ctx, s->plan.converted);
+  cpli_free(ctx, s->plan.fixed);
   cpli_free(ctx, s->plan.times);
   cpli_free(ctx, s->factor_units);
   cpli_free(ctx, s->curve_units);
+  if (s->plan.reuse != NULL) munmap(s->plan.reuse, sizeof *s->plan.reuse);
   free(s->identity);
   cpli_arena_free(&s->arena);
 }

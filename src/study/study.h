@@ -21,6 +21,11 @@ typedef struct cpli_study {
 
 void cpli_study_free(cpli_study* s);
 
+//------------------------------------ identity.c ------------------------------------
+
+/// Fill `identity`, while the source is open.
+cpl_status cpli_study_identify(cpli_study* s);
+
 //------------------------------------ write.c ------------------------------------
 
 /// Whether results can be written to a file of this name: its ending, and a folder to write to.

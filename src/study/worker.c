@@ -19,7 +19,10 @@
 #include "base/guard.h"
 #include "study/message.h"
 
-enum { MAX_MESSAGES = 100 };                         // of the log, per worker
+enum {
+  MAX_MESSAGES = 100,  // of the log, per worker
+  CLOSE_PATIENCE = 5,  // seconds for a worker that is not to be used any more
+};
 static const int64_t batch_interval = 10 * 1000000;  // [ns]
 
 typedef struct worker {
@@ -112,6 +115,7 @@ static void record_failure(worker* w, cpli_journal_slot* s, const char* failure)
 }
 
 static _Noreturn void end_in_order(worker* w) {
+  atomic_store(&w->page->current, CPLI_IDLE);
   send_batch(w);
   if (w->cases->close != NULL) w->cases->close(w->cases->user);
   fflush(NULL);
@@ -126,10 +130,8 @@ static void run_case(worker* w, int64_t i, int64_t began) {
   atomic_store_explicit(&w->page->current, i, memory_order_release);
   const cpl_status st = w->cases->run(w->cases->user, i, s->values, failure, sizeof failure);
   if (w->forks != cpli_guard_forks) cpli_guard_end_copy();
-  if (cpli_cancelled(w->ctx)) {  // its result, or its failure, is that of the interruption
-    atomic_store(&w->page->current, CPLI_IDLE);
-    end_in_order(w);
-  }
+  // its result, or its failure, is that of the interruption
+  if (cpli_cancelled(w->ctx)) end_in_order(w);
   if (st < 0) end_study(w, st);
   failure[sizeof failure - 1] = '\0';
   s->state = CPLI_SLOT_DONE;
@@ -137,10 +139,9 @@ static void run_case(worker* w, int64_t i, int64_t began) {
   w->count++;
   if (st == CPL_TERMINATE) {
     atomic_store(&w->page->retired, 1);
-    atomic_store(&w->page->current, CPLI_IDLE);
-    send_batch(w);
-    fflush(NULL);
-    _exit(0);
+    signal(SIGALRM, SIG_DFL);  // a model that has crashed may not let itself be closed
+    alarm(CLOSE_PATIENCE);
+    end_in_order(w);
   }
 }
 

@@ -58,6 +58,7 @@ static size_t list_facts(const cpli_study* s, cpli_study_fact* facts, char* seed
     facts[n++] = (cpli_study_fact){.name = "levels", .number = d->levels};
   facts[n++] = (cpli_study_fact){.name = "start_time", .number = s->plan.start};
   facts[n++] = (cpli_study_fact){.name = "stop_time", .number = s->plan.stop};
+  facts[n++] = (cpli_study_fact){.name = "study", .text = s->identity};
   if (e != NULL && e->solver != NULL)
     facts[n++] = (cpli_study_fact){.name = "solver", .text = e->solver};
   if (e != NULL && !isnan(e->rtol))

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/base.h"
-#include "command.h"
+#include "sweep.h"
 
 // x' = u - k x, from x0. It fails for k = 3, crashes for k = 4, and takes long for k = 5.
 static const char decay[] =
@@ -40,39 +40,6 @@ static void write_models(void) {
              "measures: {end: final(b.x), area: integral(b.x), top: max(b.x)}\n"
              "study: {over: {a.k: 1:2:3, g: '1,4'}}\n"
              "experiment: {stop: 2, rtol: 1e-9}\n");
-}
-
-//------------------------------------ results ------------------------------------
-
-enum { MAX_COLUMNS = 8 };
-
-typedef struct table {
-  char head[256];
-  double values[256][MAX_COLUMNS];
-  char failure[256][256];
-  size_t n, n_columns;
-} table;
-
-// Failures are in the last column.
-static table read_table(const char* path) {
-  table t = {0};
-  char* text = strdup(text_of(path));
-  char* rest = text;
-  for (char* line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
-    if (t.head[0] == '\0') {
-      snprintf(t.head, sizeof t.head, "%s", line);
-      for (const char* c = line; *c != '\0'; c++) t.n_columns += *c == ',';
-      continue;
-    }
-    for (size_t c = 0; c < t.n_columns; c++) {
-      char* end;
-      t.values[t.n][c] = line[0] == ',' ? NAN : strtod(line, &end);
-      line = strchr(line, ',') + 1;
-    }
-    snprintf(t.failure[t.n++], sizeof t.failure[0], "%s", line);
-  }
-  free(text);
-  return t;
 }
 
 static void check_pair(const table* t, double tolerance) {
@@ -260,6 +227,14 @@ static void a_netcdf_file(void** state) {
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2,3", "--over", "x=1,4", "--stop", "1",
                     "--interval", "0.25", "--rtol", "1e-9", "-m", "end=final(x)", "--curve", "x",
                     "-q", "-o", "s.nc"),
+            0);
+  // the same content for any number of workers
+  CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2,3", "--over", "x=1,4", "--stop", "1",
+                    "--interval", "0.25", "--rtol", "1e-9", "-m", "end=final(x)", "--curve", "x",
+                    "-j", "1", "-q", "-o", "t.nc"),
+            0);
+  CHECK_INT(system("ncdump -n s -p 17 s.nc > s.txt && ncdump -n s -p 17 t.nc > t.txt && "
+                   "cmp s.txt t.txt"),
             0);
   CHECK_INT(system("ncdump -h s.nc > head.txt && ncdump -p 17 -v x_2 s.nc > data.txt"), 0);
   CHECK_CONTAINS(text_of("head.txt"), "case = 6");

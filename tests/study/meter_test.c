@@ -234,6 +234,23 @@ static void check_oscillation(cpl_context* ctx, setting s, double tolerance) {
   check_near(texts[15], got[15], 0, tolerance);
 }
 
+// The final value is the goal.
+static void goals_that_are_not_given(void** state) {
+  static const char* const texts[] = {"overshoot(x)", "settling_time(x, 0.1)", "overshoot(-x)"};
+  const setting s = {&smooth, CPL_SOLVER_CVODE, 1e-9, T, .interval = 10};
+  double got[CPLI_COUNT(texts)];
+  measure(*state, s, texts, CPLI_COUNT(texts), got);
+  const double goal = x_at(T), lowest = -exp(-d * M_PI / wd()), band = 0.1 * (1 - goal);
+  double last = 0;  // outside of the band
+  for (double t = 0; t < T; t += 1e-4)
+    if (fabs(x_at(t) - goal) > band) last = t;
+  const double edge = x_at(last) > goal ? goal + band : goal - band;
+  CHECK(last > 0 && last < T - 0.1);
+  check_near(texts[0], got[0], (goal - lowest) / (1 - goal), 1e-7);
+  check_near(texts[1], got[1], root(x_at, edge, last - 1e-4), 1e-6);
+  check_near(texts[2], got[2], got[0], 1e-12);
+}
+
 static void an_oscillation(void** state) {
   static const cpl_solver_kind solvers[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_ADAMS, CPL_SOLVER_RADAU,
                                             CPL_SOLVER_DOPRI5, CPL_SOLVER_ERK8,  CPL_SOLVER_ESDIRK5,
@@ -371,6 +388,7 @@ static void units(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(goals_that_are_not_given),
       cmocka_unit_test(an_oscillation),
       cmocka_unit_test(an_oscillation_with_events),
       cmocka_unit_test(communication_points),
