@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup build run tests test test-clusters fast install ci clang-check asan tsan fuzz property soak valgrind \
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup plots-setup build run tests test test-clusters test-plots fast install ci clang-check asan tsan fuzz property soak valgrind \
   repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage check-packages clean distclean
 
 help:  ## this list
@@ -44,6 +44,9 @@ packages-setup:
 clusters-setup:
 	@scripts/setup --clusters
 
+plots-setup:
+	@scripts/setup --plots
+
 # CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
 to_build = $(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(1))
@@ -67,13 +70,16 @@ test: tests  ## build and run every test
 test-clusters: clusters-setup tests  ## build with Open MPI, and run the tests of studies on clusters
 	@COUPLET_NEEDS_MPI=1 $(CTEST) --test-dir $(BUILD) -R '^(study|cli)/cluster'
 
+test-plots: plots-setup tests  ## install matplotlib and scipy, and run the tests of plots and notebooks in Python
+	@COUPLET_NEEDS_MATPLOTLIB=1 $(CTEST) --test-dir $(BUILD) -R '^python/(plots|notebooks)$$'
+
 fast: tests  ## build everything and run the tests that together take seconds (label fast)
 	@$(CTEST) --test-dir $(BUILD) -L fast
 
 repeat: tests  ## every test REPEAT (20) times beside LOAD (0) busy processes; one line per run
 	@tools/repeat.sh $(BUILD) $(or $(REPEAT),20) $(JOBS) $(or $(LOAD),0)
 
-ci: format-check test test-clusters clang-check docs  ## what .ci/run runs
+ci: format-check test test-clusters test-plots clang-check docs  ## what .ci/run runs
 
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // page.mjs PAGE: seconds until a page of results has drawn its first plots, and until a zoom of a plot is drawn anew.
-import {createRequire} from 'node:module';
 import {pathToFileURL} from 'node:url';
+import {launch} from '../scripts/browser.mjs';
 
-const {chromium} = createRequire(process.env.COUPLET_NPM + '/x.js')('playwright-core');
-const browser = await chromium.launch({executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: process.getuid() === 0 ? ['--no-sandbox'] : []});
+const browser = await launch();
 const page = await browser.newPage({viewport: {width: 1280, height: 900}});
 await page.goto('about:blank');
 const begin = performance.now();

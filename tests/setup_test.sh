@@ -36,9 +36,14 @@ setup "these packages are missing, and you are not root: make gcc"
 setup "apt-get install --no-install-recommends make gcc"
 ! grep -q chromium out || fail "setup wants a browser to build: $(cat out)"
 ! grep -q numpy out || fail "setup wants numpy to build: $(cat out)"
-setup "chromium" --test
+setup "chromium-headless-shell" --test
+play chromium ''
+setup "libcmocka-dev" --test
+! grep -q chromium out || fail "setup wants a second browser: $(cat out)"
+rm bin/chromium
 ! grep -q openmpi out || fail "setup wants MPI for make test: $(cat out)"
 setup "openmpi-bin" --clusters
+! sed -n '/^test_packages=/,/^"/p' "$here/scripts/setup" | grep -q 'matplotlib\|scipy' || fail "make test would fetch matplotlib (70 MB)"
 setup "clang-format-14" --ci
 ! grep -q valgrind out || fail "setup wants valgrind for the checks of .ci/run: $(cat out)"
 setup "valgrind" --dev

@@ -101,6 +101,19 @@ def tank_fmu(models):
     return couplet.build(models / "tank.c", models / "tank.fmu", fmi=3)
 
 
+@pytest.fixture
+def matplotlib():
+    """matplotlib, which draws without a screen, and scipy. make test-plots installs them; elsewhere they may be missing."""
+    for name in ("matplotlib", "scipy"):
+        if "COUPLET_NEEDS_MATPLOTLIB" not in os.environ:
+            pytest.importorskip(name)
+    import matplotlib
+    import scipy.optimize  # noqa: F401
+
+    matplotlib.use("Agg")
+    return matplotlib
+
+
 @pytest.fixture(scope="session")
 def command():
     """Runs the command; returns the completed process."""

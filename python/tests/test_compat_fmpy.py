@@ -249,13 +249,6 @@ def test_comparison():
     assert 0.05 < util.validate_result(b, a) < 0.15
 
 
-def test_plot(fmus, tmp_path):
-    pytest.importorskip("matplotlib").use("Agg")
-    result = fmpy.simulate_fmu(fmus["ball", 2])
-    fmpy.plot_result(result, result, events=True, markers=True, filename=tmp_path / "x.png")
-    assert (tmp_path / "x.png").stat().st_size > 1000
-
-
 #------------------------------------ inputs ------------------------------------
 
 

@@ -187,19 +187,6 @@ def test_pandas(tank):
     assert frame.index.name == "time" and list(frame.columns) == ["high", "x"]
 
 
-def test_plot(tank):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    r = couplet.simulate(tank, input={"u": ([0, 4], [0, 2])})
-    axes = r.plot()
-    assert len(axes) == 2 and axes[1].get_ylabel() == "[m3]"
-    axis = r.plot("x")
-    assert r.plot("high", ax=axis) is axis
-    with pytest.raises(KeyError):
-        r.plot("y")
-
-
 def test_view(tank, tmp_path):
     r = couplet.simulate(tank)
     page = r.view(tmp_path / "r.html", "x")

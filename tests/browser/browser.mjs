@@ -4,12 +4,11 @@
 // What every test in the browser needs: couplet, Debian's Chromium, pages that report every error.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {createRequire} from 'node:module';
 import {pathToFileURL} from 'node:url';
+import {launch} from '../../scripts/browser.mjs';
 
 export const couplet = process.env.COUPLET;
 export const examples = process.env.COUPLET_SOURCE_DIR + '/examples/';
-const {chromium} = createRequire(process.env.COUPLET_NPM + '/x.js')('playwright-core');
 
 export function run(...args) {
   return execFileSync(couplet, args, {encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit']});
@@ -17,9 +16,7 @@ export function run(...args) {
 
 let browser;
 export async function start() {
-  const path = process.env.CHROMIUM || '/usr/bin/chromium';
-  const args = process.getuid() === 0 ? ['--no-sandbox'] : []; // root in a container has no sandbox
-  browser = await chromium.launch({executablePath: path, args});
+  browser = await launch();
   return browser;
 }
 export const stop = () => browser.close();

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import math
 import os
 import shutil
@@ -155,7 +156,7 @@ def plot_result(
 
     filename: save the figure there instead of showing it. height: of the figure, in pixels.
     """
-    from matplotlib import pyplot  # type: ignore[import]
+    pyplot: Any = importlib.import_module("matplotlib.pyplot")  # with or without types
 
     time = result["time"]
     names = list((result.dtype.names or ())[1:20] if names is None else names)
