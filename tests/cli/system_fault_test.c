@@ -311,27 +311,31 @@ static int entries_of(const char* folder) {
   return n;
 }
 
-// Made and freed, never initialised, and with all of a run.
+// Made and freed, never initialised, and with all of a run. Threads of the instances get no arenas
+// of their own, whose number depends on when they allocate; what the C library keeps for reuse
+// varies, so the least memory of many instances is compared.
 static void instances_leave_nothing(void** state) {
   (void)state;
   importer im;
   fmi2CallbackFunctions callbacks = {hear, calloc, free, NULL, &im};
-  size_t used = 0;
+  size_t used[2] = {SIZE_MAX, SIZE_MAX};
   int files = 0, threads = 0, maps = 0;
+  mallopt(M_ARENA_MAX, 1);
   import(&im, "steps.fmu");
   for (int i = 0; i < 200; i++) {
     fmi2Component c = make(&im, &callbacks);
     assert_non_null(c);
     if (i % 2 == 1) run_to(&im, c, 3, fmi2OK);
     im.free_instance(c);
+    size_t now = mallinfo2().uordblks;
+    if (now < used[i / 100]) used[i / 100] = now;
     if (i == 9) {
-      used = mallinfo2().uordblks;
       files = entries_of("/proc/self/fd");
       threads = entries_of("/proc/self/task");
       maps = entries_of("/proc/self/map_files");
     }
   }
-  CHECK(mallinfo2().uordblks <= used + 1024);
+  CHECK(used[1] <= used[0] + 512);  // 100 instances: not even 16 bytes each
   CHECK_INT(entries_of("/proc/self/fd"), files);
   CHECK_INT(entries_of("/proc/self/task"), threads);
   CHECK(entries_of("/proc/self/map_files") <= maps + 4);
