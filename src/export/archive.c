@@ -106,7 +106,8 @@ static cpl_status write_entries(cpli_fmu_archive* a, const documents* d, const c
   if (entries == NULL) return cpli_nomem(a->ctx);
   entries[n++] =
       (cpli_zip_entry){"modelDescription.xml", d->description.text, d->description.len, false};
-  entries[n++] = (cpli_zip_entry){library, a->binary, a->binary_size, true};
+  // not compressed, since unpacking it would take a third of the time of a short run
+  entries[n++] = (cpli_zip_entry){library, a->binary, a->binary_size, true, .stored = true};
   entries[n++] = (cpli_zip_entry){"documentation/index.html", d->page.text, d->page.len, false};
   if (d->manifest.len > 0) {
     entries[n++] = (cpli_zip_entry){"extra/org.fmi-standard.fmi-ls-dae/fmi-ls-manifest.xml",

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The archive is built in memory, with fixed time stamps and modes, and then written as one file.
-// Entries are compressed by zlib where that makes them smaller.
+// Entries are compressed by zlib where that makes them smaller and is wanted.
 #include "format/zip_writer.h"
 
 #include <zlib.h>
@@ -47,13 +47,24 @@ static char* put(char* at, uint64_t value, int size) {
   return at;
 }
 
-// The bytes of an entry behind its header: compressed, or as they are. Returns their number.
+static cpl_status store(writer* w, const cpli_zip_entry* e, size_t* packed, int* method) {
+  char* to = reserve(w->ctx, &w->file, e->size);
+  if (to == NULL) return cpli_nomem(w->ctx);
+  if (e->size > 0) memcpy(to, e->bytes, e->size);
+  w->file.n += e->size;
+  *packed = e->size;
+  *method = STORED;
+  return CPL_OK;
+}
+
+// The bytes of an entry behind its header: compressed where that makes them smaller. Returns their
+// number.
 static cpl_status pack(writer* w, const cpli_zip_entry* e, size_t* packed, int* method) {
   z_stream z = {0};
   if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     return cpli_nomem(w->ctx);
   size_t bound = deflateBound(&z, e->size);
-  char* to = reserve(w->ctx, &w->file, bound > e->size ? bound : e->size);
+  char* to = reserve(w->ctx, &w->file, bound);
   if (to == NULL) {
     deflateEnd(&z);
     return cpli_nomem(w->ctx);
@@ -63,11 +74,11 @@ static cpl_status pack(writer* w, const cpli_zip_entry* e, size_t* packed, int* 
   z.next_out = (Bytef*)to;
   z.avail_out = (uInt)bound;
   bool smaller = deflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out < e->size;
-  *packed = smaller ? z.total_out : e->size;
-  *method = smaller ? DEFLATED : STORED;
-  if (!smaller && e->size > 0) memcpy(to, e->bytes, e->size);
   deflateEnd(&z);
-  w->file.n += *packed;
+  if (!smaller) return store(w, e, packed, method);
+  w->file.n += z.total_out;
+  *packed = z.total_out;
+  *method = DEFLATED;
   return CPL_OK;
 }
 
@@ -96,7 +107,7 @@ static cpl_status add(writer* w, const cpli_zip_entry* e) {
   w->file.n += LOCAL_SIZE + len;
   size_t packed = 0;
   int method = STORED;
-  cpl_status st = pack(w, e, &packed, &method);
+  cpl_status st = (e->stored ? store : pack)(w, e, &packed, &method);
   if (st < 0) return st;
   char* at = put(w->file.data + offset, 0x04034b50, 4);
   memcpy(put_common(at, e, packed, method), e->name, len);

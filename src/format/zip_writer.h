@@ -11,6 +11,7 @@ typedef struct cpli_zip_entry {
   const char* bytes;
   size_t size;
   bool executable;
+  bool stored;  ///< as it is: larger, but unpacked several times as fast
 } cpli_zip_entry;
 
 /// Write an archive in one go. A file that is there is replaced; when anything fails it stays as it
