@@ -313,7 +313,8 @@ static int entries_of(const char* folder) {
 
 // Made and freed, never initialised, and with all of a run. Threads of the instances get no arenas
 // of their own, whose number depends on when they allocate; what the C library keeps for reuse
-// varies, so the least memory of many instances is compared.
+// varies, so the least memory of many instances is compared, without the first ones, after which
+// memory that is allocated once is still missing.
 static void instances_leave_nothing(void** state) {
   (void)state;
   importer im;
@@ -328,14 +329,14 @@ static void instances_leave_nothing(void** state) {
     if (i % 2 == 1) run_to(&im, c, 3, fmi2OK);
     im.free_instance(c);
     size_t now = mallinfo2().uordblks;
-    if (now < used[i / 100]) used[i / 100] = now;
+    if (i >= 10 && now < used[i / 100]) used[i / 100] = now;
     if (i == 9) {
       files = entries_of("/proc/self/fd");
       threads = entries_of("/proc/self/task");
       maps = entries_of("/proc/self/map_files");
     }
   }
-  CHECK(used[1] <= used[0] + 512);  // 100 instances: not even 16 bytes each
+  CHECK(used[1] <= used[0] + 512);  // 100 instances: not even 8 bytes each
   CHECK_INT(entries_of("/proc/self/fd"), files);
   CHECK_INT(entries_of("/proc/self/task"), threads);
   CHECK(entries_of("/proc/self/map_files") <= maps + 4);
