@@ -22,6 +22,7 @@
 int cli_exit_code(cpl_status st) {
   switch (st) {
     case CPL_ERR_INPUT:
+    case CPL_ERR_IO:
     case CPL_ERR_UNSUPPORTED: return CLI_USAGE;
     default: return st < 0 ? CLI_FAILED : CLI_OK;
   }

@@ -87,7 +87,8 @@ static cpl_status start(serving* s, const char* name, const char* const* argv,
   }
   cpli_free(s->ctx, variable);
   if (c->pid < 0)
-    return cpl_fail(s->ctx, CPL_ERR_IO, "%s could not be started: %s", argv[0], strerror(errno));
+    return cpl_fail(s->ctx, CPL_ERR_CONNECTION, "%s could not be started: %s", argv[0],
+                    strerror(errno));
   s->n_children++;
   return CPL_OK;
 }
@@ -100,7 +101,7 @@ static bool has_ended(child* c) {
 static cpl_status start_join(serving* s, const char* part, const char* file) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n < 0) return cpl_fail(s->ctx, CPL_ERR_IO, "/proc/self/exe: %s", strerror(errno));
+  if (n < 0) return cpl_fail(s->ctx, CPL_ERR_CONNECTION, "/proc/self/exe: %s", strerror(errno));
   self[n] = '\0';
   const char* argv[] = {self, "tlm",     "join",        "--key-file", file, "--start-limit",
                         "60", "--quiet", "--log-level", "error",      "--", s->path,

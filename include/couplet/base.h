@@ -72,7 +72,8 @@ CPL_API int cpl_abi_version(void);
   X(CPL_ERR_UNSUPPORTED, -4, "the input asks for something couplet cannot do") \
   X(CPL_ERR_MODEL, -5, "a model call failed")                                  \
   X(CPL_ERR_SOLVER, -6, "the solver could not go on")                          \
-  X(CPL_ERR_CANCELLED, -7, "the run was interrupted")
+  X(CPL_ERR_CANCELLED, -7, "the run was interrupted")                          \
+  X(CPL_ERR_CONNECTION, -8, "another process could not be started or reached")
 
 typedef enum cpl_status {
 #define X(name, value, text) name = value,

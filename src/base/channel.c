@@ -268,7 +268,8 @@ cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
   assert(ch->shared != NULL && ch->pid == 0);
   const pid_t pid = cpli_child_fork(ch->ctx, keep);
   *in_child = pid == 0;
-  if (pid < 0) return cpl_fail(ch->ctx, CPL_ERR_IO, "no process for a model: %s", strerror(errno));
+  if (pid < 0)
+    return cpl_fail(ch->ctx, CPL_ERR_CONNECTION, "no process for a model: %s", strerror(errno));
   ch->pid = pid;
   if (pid == 0) become_child(ch);
   return CPL_OK;

@@ -109,7 +109,7 @@ cpl_status cpli_run_program(cpl_context* ctx, const char* const* argv, char** ou
     cpli_free(ctx, text);
     if (failed == ECANCELED) return cpli_interrupted(ctx, argv[0], NAN);
     if (failed == ECHILD)
-      return cpl_fail(ctx, CPL_ERR_IO,
+      return cpl_fail(ctx, CPL_ERR_CONNECTION,
                       "%s: its exit status was taken by other code of this process", argv[0]);
     return cpl_fail(ctx, CPL_ERR_INPUT, "%s could not be started: %s", argv[0], strerror(failed));
   }

@@ -6,6 +6,7 @@
 #include "fmi/findings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void cpli_findings_init(cpli_findings* findings, cpl_context* ctx) {
   *findings = (cpli_findings){.ctx = ctx};
@@ -21,6 +22,11 @@ void cpli_findings_free(cpli_findings* findings) {
   *findings = (cpli_findings){.ctx = findings->ctx};
 }
 
+// A finding is one line, whatever names from a file are in it.
+static void put_into_one_line(char* text) {
+  for (char* c = strpbrk(text, "\n\r\t"); c != NULL; c = strpbrk(c, "\n\r\t")) *c = ' ';
+}
+
 void cpli_findings_add(cpli_findings* findings, cpli_severity severity, int32_t line,
                        const char* rule, const char* fmt, ...) {
   va_list args;
@@ -33,6 +39,7 @@ void cpli_findings_add(cpli_findings* findings, cpli_severity severity, int32_t 
     findings->incomplete = true;
     return;
   }
+  put_into_one_line(text);
   findings->items[findings->count] = (cpli_finding){
       .severity = severity, .line = line, .rule = rule, .text = text, .order = findings->count};
   findings->count++;

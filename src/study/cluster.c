@@ -69,7 +69,7 @@ static cpl_status mpi_failed(cpli_cluster* c, const char* what, int error) {
   char text[512];
   c->failed = true;
   c->mpi->error_text(error, text, sizeof text);
-  return cpl_fail(c->ctx, CPL_ERR_IO, "MPI: %s failed: %s", what, text);
+  return cpl_fail(c->ctx, CPL_ERR_CONNECTION, "MPI: %s failed: %s", what, text);
 }
 
 // Where MPI was built for another launcher, it makes a world of its own for each process.

@@ -449,6 +449,9 @@ static bool all_ended(const executor* e) {
   return e->how->cluster == NULL || cpli_cluster_all_ended(e->how->cluster);
 }
 
+// A failure of the journal, or of the connections between processes: it is not that of one case.
+static bool is_lasting(cpl_status st) { return st == CPL_ERR_IO || st == CPL_ERR_CONNECTION; }
+
 // Workers end, and what they still send is kept. After a failure those in a case are broken off.
 static void end_workers(executor* e, bool in_order) {
   const cpli_study_message end = {.kind = CPLI_END};
@@ -462,7 +465,7 @@ static void end_workers(executor* e, bool in_order) {
     until += cpli_cancelled(e->ctx) ? stop_patience : rank_patience;
   }
   while (!all_ended(e) && cpli_now() < until && !(in_order && cpli_cancelled(e->ctx))) {
-    if (take_all(e) == CPL_ERR_IO) break;
+    if (is_lasting(take_all(e))) break;
   }
 }
 
@@ -483,7 +486,7 @@ static cpl_status say_what_is_kept(executor* e, cpl_status st, const cpl_error* 
     return cpl_fail(e->ctx, st, "interrupted: %" PRId64 " of %" PRId64 " cases are done", done,
                     total);
   cpli_fail_again(e->ctx, error);
-  if (st != CPL_ERR_IO) return st;
+  if (!is_lasting(st)) return st;
   char* text = cpli_strdup(e->ctx, error->text);
   if (text == NULL) return st;
   cpl_fail(e->ctx, st,

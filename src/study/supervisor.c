@@ -47,7 +47,7 @@ void cpli_supervisor_free(cpli_supervisor* s) {
 static cpl_status start(cpli_supervisor* s) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return cpl_fail(s->ctx, CPL_ERR_IO, "no socket for a worker: %s", strerror(errno));
+    return cpl_fail(s->ctx, CPL_ERR_CONNECTION, "no socket for a worker: %s", strerror(errno));
   atomic_store(&s->page->current, CPLI_IDLE);
   atomic_store(&s->page->retired, 0);
   s->late = CPLI_IDLE;
@@ -63,7 +63,7 @@ static cpl_status start(cpli_supervisor* s) {
     return CPL_OK;
   }
   close(ends[0]);
-  return cpl_fail(s->ctx, CPL_ERR_IO, "no process for a worker: %s", strerror(cause));
+  return cpl_fail(s->ctx, CPL_ERR_CONNECTION, "no process for a worker: %s", strerror(cause));
 }
 
 cpl_status cpli_supervisor_send(cpli_supervisor* s, const cpli_study_message* m) {

@@ -88,7 +88,7 @@ static cpl_status read_endpoints(cpl_tlm_join* j) {
   for (uint32_t i = 0; i < j->n_neighbours; i++)
     cpli_get_text(&j->in.bytes, j->neighbours[i].endpoint, sizeof j->neighbours[i].endpoint);
   if (!cpli_all_read(&j->in.bytes))
-    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+    return cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                        "the manager's list of neighbours is invalid");
   j->sockets[j->n_sockets++] = &j->control;
   j->sockets[j->n_sockets++] = &j->waves;

@@ -446,7 +446,7 @@ static cpl_status wait_for(cpli_remote* r, cpli_stage stage, double since) {
     if (st >= 0 && r->def.on_waiting != NULL) st = r->def.on_waiting(r->def.user, missing, waited);
     if (st < 0) break;
     if (waited > r->def.start_limit)
-      return cpl_fail_in(ctx_of(r), CPL_ERR_IO, r->m->name, NULL, NAN,
+      return cpl_fail_in(ctx_of(r), CPL_ERR_CONNECTION, r->m->name, NULL, NAN,
                          "after %g s these sub-models %s: %s", r->def.start_limit,
                          stage == CPLI_STAGE_READY
                              ? "have not joined"
@@ -566,7 +566,8 @@ cpl_status cpli_remote_open(cpli_tlm* m, const cpl_tlm_def* def) {
   r->members = cpli_arena_alloc(&m->arena, (size_t)m->n_parts, sizeof *r->members);
   if (r->members == NULL) return cpli_nomem(ctx);
   if (getrandom(&r->session, sizeof r->session, 0) != (ssize_t)sizeof r->session)
-    return cpl_fail(ctx, CPL_ERR_IO, "random numbers are not available: %s", strerror(errno));
+    return cpl_fail(ctx, CPL_ERR_CONNECTION, "random numbers are not available: %s",
+                    strerror(errno));
   for (int32_t i = 0; i < m->n_parts; i++) {
     r->members[i] = (cpli_tlm_member){
         .remote = r, .part = i, .original = m->parts[i].s, .fd = -1, .fragments = {.ctx = ctx}};

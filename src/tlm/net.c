@@ -34,7 +34,8 @@ _Static_assert(CPLI_MESSAGE_MOST / (CPLI_FRAME_MOST - CPLI_HEAD_SIZE) < 1100,
                "the send queue holds the fragments of the longest message");
 
 static cpl_status failed(cpli_net* net, const char* what) {
-  return cpl_fail(net->ctx, CPL_ERR_IO, "%s: %s", what, net->z->zmq_strerror(net->z->zmq_errno()));
+  return cpl_fail(net->ctx, CPL_ERR_CONNECTION, "%s: %s", what,
+                  net->z->zmq_strerror(net->z->zmq_errno()));
 }
 
 //------------------------------------ authentication ------------------------------------
@@ -143,7 +144,8 @@ static cpl_status start_authentication(cpli_net* net) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   net->has_thread = pthread_create(&net->thread, NULL, authenticate, net) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return net->has_thread ? CPL_OK : cpl_fail(net->ctx, CPL_ERR_IO, "a thread could not be started");
+  return net->has_thread ? CPL_OK
+                         : cpl_fail(net->ctx, CPL_ERR_CONNECTION, "a thread could not be started");
 }
 
 cpl_status cpli_net_open(cpl_context* ctx, cpli_net** out) {

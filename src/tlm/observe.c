@@ -19,7 +19,7 @@ typedef struct observer {
 } observer;
 
 static cpl_status no_sense(observer* o) {
-  return cpli_fail_file(o->ctx, CPL_ERR_IO, o->def->key_file,
+  return cpli_fail_file(o->ctx, CPL_ERR_CONNECTION, o->def->key_file,
                         "the manager sent an invalid message");
 }
 
@@ -75,11 +75,12 @@ static cpl_status see_events(observer* o, double since) {
           "the manager does not know the key: the file belongs to another run, or "
           "is not that of an observer");
     else if (e == CPLI_NET_GONE && o->connected)
-      return cpli_fail_file(o->ctx, CPL_ERR_IO, file, "the connection to the manager was lost");
+      return cpli_fail_file(o->ctx, CPL_ERR_CONNECTION, file,
+                            "the connection to the manager was lost");
   }
   if (!o->connected && cpli_now() - since > o->def->start_limit)
-    return cpl_fail(o->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", file, o->file.address,
-                    o->def->start_limit);
+    return cpl_fail(o->ctx, CPL_ERR_CONNECTION, "%s (%s): no answer within %g s", file,
+                    o->file.address, o->def->start_limit);
   if (cpli_cancelled(o->ctx)) return cpl_fail(o->ctx, CPL_ERR_CANCELLED, "interrupted");
   return CPL_OK;
 }

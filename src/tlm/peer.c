@@ -47,7 +47,7 @@ cpl_status cpli_join_post(cpl_tlm_join* j) {
   cpl_status st = cpli_packet_check(&j->out, 0);
   if (st < 0) return st;
   if (!cpli_socket_post(&j->control, NULL, &j->out, &j->sent))
-    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+    return cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                        "the connection to the manager was lost");
   j->spoke = cpli_now();
   return CPL_OK;
@@ -71,7 +71,7 @@ static cpl_status see_events(cpl_tlm_join* j) {
     cpl_status st;
     const char* text;
   } words[] = {
-      [CPLI_NET_GONE] = {CPL_ERR_IO, "the connection to the manager was lost"},
+      [CPLI_NET_GONE] = {CPL_ERR_CONNECTION, "the connection to the manager was lost"},
       [CPLI_NET_KEY_REFUSED] = {CPL_ERR_INPUT,
                                 "the manager does not know the key: the join file "
                                 "belongs to another run"},
@@ -119,7 +119,7 @@ cpl_status cpli_join_next_message(cpl_tlm_join* j, double seconds, cpli_message_
   bool whole = false;
   if (fault == NULL) fault = cpli_join_fragments(&j->fragments, head.kind, &j->in.bytes, &whole);
   if (fault != NULL)
-    return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+    return cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                        "the manager sent an invalid message: %s", fault);
   j->received++;
   if (first) j->part = head.to;
@@ -174,7 +174,7 @@ static cpl_status read_settings(cpl_tlm_join* j) {
   st = cpli_join_neighbours(j);
   if (st < 0) return st;
   if (cpli_all_read(in) && j->pace > 0 && j->pace <= LONGEST_PACE) return CPL_OK;
-  return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+  return cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                      "the settings of the manager are invalid");
 }
 
@@ -197,9 +197,10 @@ static cpl_status say_hello(cpl_tlm_join* j) {
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st >= 0 && kind == 0) warn_waiting(j, cpli_now() - since, &warned);
     if (st >= 0 && (j->over || (kind != 0 && kind != CPLI_MSG_SETTINGS)))
-      st = cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN, "the manager rejected it");
+      st = cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
+                       "the manager rejected it");
     if (st >= 0 && kind == 0 && cpli_now() - since > j->def.start_limit)
-      st = cpl_fail(j->ctx, CPL_ERR_IO, "%s (%s): no answer within %g s", j->def.key_file,
+      st = cpl_fail(j->ctx, CPL_ERR_CONNECTION, "%s (%s): no answer within %g s", j->def.key_file,
                     j->file.address, j->def.start_limit);
   }
   return st < 0 ? st : read_settings(j);
@@ -321,7 +322,7 @@ static cpl_status serve(cpl_tlm_join* j) {
     st = cpli_join_next_message(j, 0.1, &kind);
     if (st < 0 || j->over || kind == 0) continue;
     st = kind == CPLI_MSG_CALL ? cpli_join_answer(j)
-                               : cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+                               : cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                                              "the manager sent an impossible request");
   }
   return st;

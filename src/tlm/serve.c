@@ -12,7 +12,7 @@ static cpli_tlm_part* part_of(const cpl_tlm_join* j) { return &j->m->parts[j->pa
 static cpl_component* component_of(const cpl_tlm_join* j) { return &part_of(j)->s->base; }
 
 static cpl_status no_sense(cpl_tlm_join* j) {
-  return cpl_fail_in(j->ctx, CPL_ERR_IO, j->file.part, NULL, NAN,
+  return cpl_fail_in(j->ctx, CPL_ERR_CONNECTION, j->file.part, NULL, NAN,
                      "the manager sent an invalid request");
 }
 

@@ -162,13 +162,13 @@ static void a_page_appears_whole_or_not_at_all(void** state) {
                {"page.svg", {"view", "decay.csv", "-o", "page.svg"}}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     unlink(cases[i].file);
-    CHECK_INT(run_limited(cases[i].args), 1);
+    CHECK_INT(run_limited(cases[i].args), 2);
     CHECK_CONTAINS(text_of("stderr.txt"), cases[i].file);
     CHECK(!exists(cases[i].file));
     CHECK_INT(run_couplet(cases[i].args), 0);
     CHECK_INT(rename(cases[i].file, "whole"), 0);
     CHECK_INT(run_couplet(cases[i].args), 0);
-    CHECK_INT(run_limited(cases[i].args), 1);
+    CHECK_INT(run_limited(cases[i].args), 2);
     check_same_files("whole", cases[i].file);
     CHECK_INT(hidden_files(), 0);
   }

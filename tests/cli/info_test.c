@@ -79,6 +79,13 @@ static void terminals_get_no_control_characters(void** state) {
   CHECK_CONTAINS(output, "a?31m  Real  0  b c?\n");
   CHECK_INT(couplet("check evil.fmu"), 0);
   CHECK(strstr(output, "\xc2\x9b") == NULL);
+  // a name with a line end does not make a line of its own, in findings and in the log
+  make_fmu("lines.fmu", MD(VAR("a&#10;couplet: error: b", "1", "causality=\"input\"", "<Real/>")),
+           "m");
+  CHECK_INT(couplet("check lines.fmu"), 0);
+  CHECK_CONTAINS(output, "warning: a couplet: error: b needs a start value");
+  CHECK_INT(couplet("info lines.fmu"), 0);
+  CHECK(strstr(output, "\ncouplet: error") == NULL && strstr(output, "a\n") == NULL);
 }
 
 static void check_tells_lines_and_exits_2(void** state) {

@@ -121,11 +121,11 @@ static void full_disk(void** state) {
   (void)state;
   unlink("full.csv");
   CHECK_INT(symlink("/dev/full", "full.csv"), 0);
-  CHECK_FAILS(1, "full.csv: cannot be written: No space left on device", "run", "decay.c", "-o",
+  CHECK_FAILS(2, "full.csv: cannot be written: No space left on device", "run", "decay.c", "-o",
               "full.csv");
   int full = open("/dev/full", O_WRONLY), err = create("stderr.txt");
   const char* const args[] = {"run", "decay.c", "-o", "-", NULL};
-  CHECK_INT(end_of(start_couplet(args, full, err)), 1);
+  CHECK_INT(end_of(start_couplet(args, full, err)), 2);
   CHECK_STR(text_of("stderr.txt"),
             "couplet: standard output: cannot be written: No space left on device\n");
   const char* const json[] = {"run", "decay.c", "--json", NULL};
