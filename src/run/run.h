@@ -9,6 +9,7 @@
 #include "couplet/run.h"
 #include "model/description.h"
 #include "model/table.h"
+#include "solver/sample.h"
 
 //------------------------------------ inputs.c ------------------------------------
 
@@ -162,11 +163,17 @@ typedef struct cpli_segments {
   size_t n;              // nodes; at most CPLI_MAX_NODES
   int32_t parts;         // each step of the solver is divided into so many segments; at least 1
   cpli_point_kind kind;  // of the row that on_point receives
+  // Nodes are read by `sampler` into n rows of `samples` when a segment begins, instead of being
+  // rows of the run, where the stepper allows it. Nullable
+  cpli_sampler* sampler;
+  double* samples;
   // the present segment
   double begin, end;
-  size_t next;        // node
-  double step_end;    // of the solver's step
-  int32_t remaining;  // segments of that step
+  size_t next;                     // node
+  size_t n_sampled;                // nodes that were read when it began, and
+  double sampled[CPLI_MAX_NODES];  // their times
+  double step_end;                 // of the solver's step
+  int32_t remaining;               // segments of that step
 } cpli_segments;
 
 struct cpl_simulation;

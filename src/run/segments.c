@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Segments of a run: the steps of a solver with dense output, and points inside of them. The solver
-// integrates ahead to the end of its next step; the nodes of that step are then output points,
-// which are interpolated, so that the steps are those of a run without segments.
+// integrates ahead to the end of its next step; the nodes of that step are then read from its dense
+// output, or are output points, so that the steps are those of a run without segments.
 #include <assert.h>
 #include <math.h>
 
@@ -20,13 +20,32 @@ static cpl_status find_step_end(run* r, double limit, double* end) {
   return CPL_OK;
 }
 
-static void begin_segment(cpli_segments* g, double t) {
+// Nodes that could not be read are rows of the run.
+static cpl_status sample(run* r) {
+  cpli_segments* g = r->segments;
+  size_t n = 0;
+  double last = g->begin;
+  for (size_t i = 0; i < g->n; i++) {
+    const double t = g->begin + g->nodes[i] * (g->end - g->begin);
+    if (t > last && t < g->end) last = g->sampled[n++] = t;
+  }
+  const cpl_status st = cpli_sampler_read(g->sampler, g->sampled, n, g->samples);
+  if (st < 0 || st == CPL_RETRY) return st < 0 ? st : CPL_OK;
+  g->n_sampled = n;
+  g->next = g->n;
+  return CPL_OK;
+}
+
+static cpl_status begin_segment(run* r) {
+  cpli_segments* g = r->segments;
+  const double t = r->t;
   assert(g->remaining > 0 && g->step_end > t);
   g->begin = t;
   g->end = g->remaining == 1 ? g->step_end : t + (g->step_end - t) / g->remaining;
   if (!(g->end > t)) g->end = g->step_end;
   g->remaining--;
-  g->next = 0;
+  g->next = g->n_sampled = 0;
+  return g->sampler != NULL ? sample(r) : CPL_OK;
 }
 
 static cpl_status begin_step(run* r, double limit) {
@@ -41,8 +60,7 @@ static cpl_status begin_step(run* r, double limit) {
   // an event at once: the step to any later time ends there
   g->step_end = end > r->t ? end : limit;
   g->remaining = end > r->t ? g->parts : 1;
-  begin_segment(g, r->t);
-  return CPL_OK;
+  return begin_segment(r);
 }
 
 void cpli_segments_start(run* r) {
@@ -51,6 +69,7 @@ void cpli_segments_start(run* r) {
   g->kind = CPLI_POINT_BEGIN;
   g->begin = g->end = g->step_end = r->t;
   g->remaining = 0;
+  g->n_sampled = 0;
 }
 
 static double node(const cpli_segments* g) {
@@ -67,7 +86,7 @@ static double next_node(run* r) {
 cpl_status cpli_segments_target(run* r, double limit, double* target) {
   cpli_segments* g = r->segments;
   cpl_status st = CPL_OK;
-  if (r->t >= g->end && g->remaining > 0) begin_segment(g, r->t);
+  if (r->t >= g->end && g->remaining > 0) st = begin_segment(r);
   else if (r->t >= g->end) st = begin_step(r, limit);
   if (st >= 0 && !r->ended) *target = fmin(*target, next_node(r));
   return st;

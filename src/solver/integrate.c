@@ -253,13 +253,18 @@ static cpl_status accurate_solution_at(cpli_integrate* s, double t, double* x) {
   return st == CPL_RETRY ? cpli_solution_at(s, t, x) : st;
 }
 
+cpl_status cpli_solution_for_output(cpli_integrate* s, double t, double* x) {
+  cpl_status st = accurate_solution_at(s, t, x);
+  if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
+    st = cpli_projection_apply(s, t, x, INFINITY);
+  return st;
+}
+
 // Outputs at t, inside the solver's last step.
 static cpl_status output_at(cpli_integrate* s, double t) {
   if (s->t == t) return CPL_OK;
-  cpl_status st = accurate_solution_at(s, t, s->x_at);
+  cpl_status st = cpli_solution_for_output(s, t, s->x_at);
   s->t = t;
-  if (st >= 0 && s->projection != NULL && s->def.projection != CPL_PROJECT_BY_EVENTS)
-    st = cpli_projection_apply(s, t, s->x_at, INFINITY);
   if (st >= 0) st = cpli_set_point(s, t, s->x_at);
   return st == CPL_RETRY ? cpl_fail_prefix(s->base.base.ctx, CPL_ERR_MODEL,
                                            "%s: at an output point", s->base.base.name)
@@ -474,9 +479,12 @@ static void destroy(cpl_component* c) {
   cpli_free(ctx, s);
 }
 
+static const char own_kind[] = "integrate";
+
 static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   const cpli_integrate* s = (const cpli_integrate*)c;
   out->n_children = 1;
+  out->self = (void*)s;
   if (child >= 0) cpli_inspection_child(out, &s->m->base);
   else cpli_solver_inspect(&s->stats, out);
   return CPL_OK;
@@ -484,9 +492,9 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 
 //------------------------------------ create ------------------------------------
 
-#define COMMON_OPS                                                                            \
-  .size = sizeof(cpl_component_ops), .kind = "integrate", .destroy = destroy, .setup = setup, \
-  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset,   \
+#define COMMON_OPS                                                                          \
+  .size = sizeof(cpl_component_ops), .kind = own_kind, .destroy = destroy, .setup = setup,  \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset, \
   CPLI_VALUE_OPS, .inspect = inspect
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
@@ -594,6 +602,10 @@ static void prepare_restarts(const cpl_model* m, cpl_solver_def* def) {
   def->kind = one_step_kind(m, def);
   def->rtol = fmin(def->rtol, fmax(0.01 * def->rtol, 1e-12));
   def->atol *= 0.01;
+}
+
+cpli_integrate* cpli_integrate_of(cpl_stepper* s) {
+  return cpli_component_self(&s->base, own_kind);
 }
 
 cpl_status cpli_integrate_restart(cpl_stepper* s) { return restart((cpli_integrate*)s); }

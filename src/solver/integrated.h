@@ -93,6 +93,10 @@ static inline void cpli_account(cpli_integrate* s, double since) {
 
 /// The solution at a time of the model, inside the solver's last step.
 cpl_status cpli_solution_at(cpli_integrate* s, double t, double* x);
+/// The same as outputs have it: accurate, and on the constraints. CPL_RETRY is passed on.
+cpl_status cpli_solution_for_output(cpli_integrate* s, double t, double* x);
+/// The stepper itself, also behind a proxy; NULL: it is of another kind.
+cpli_integrate* cpli_integrate_of(cpl_stepper* s);
 /// Discard the solver's history, and what it did beyond the output time.
 cpl_status cpli_integrate_restart(cpl_stepper* s);
 

@@ -128,6 +128,8 @@ void cpli_meter_destroy(cpli_meter* meter);  // Nullable: meter
 void cpli_meter_set_tolerance(cpli_meter* meter, double rtol);
 /// Connect it with a run, whose recorded variables include those of the measures.
 cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run);
+/// The stepper of that run is destroyed, and the meter remains.
+void cpli_meter_detach(cpli_meter* meter);
 /// Before a run.
 void cpli_meter_start(cpli_meter* meter);
 /// A row of the run.

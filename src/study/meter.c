@@ -32,7 +32,9 @@ struct cpli_meter {
   const cpl_column* columns;
   int32_t* column;  // of each variable
   tally* tallies;
-  double* rows;  // values of the variables at the points of the present segment
+  double* rows;           // values of the variables at the points of the present segment
+  cpli_sampler* sampler;  // of the points inside of segments. Nullable
+  double* samples;
   double times[CPLI_PANEL_POINTS];
   size_t n;        // points of the present segment
   double* recent;  // without dense output: the last rows
@@ -60,8 +62,10 @@ cpl_status cpli_meter_create(const cpli_measures* m, cpli_meter** out) {
   meter->rows = cpli_alloc(ctx, CPLI_PANEL_POINTS * (m->n_vars + 1), sizeof *meter->rows);
   meter->recent = cpli_alloc(ctx, ROWS * (m->n_vars + 1), sizeof *meter->recent);
   meter->outer = cpli_alloc(ctx, n_outer, sizeof *meter->outer);
-  if (meter->column == NULL || meter->tallies == NULL || meter->rows == NULL ||
-      meter->recent == NULL || meter->outer == NULL) {
+  meter->samples =
+      cpli_alloc(ctx, (CPLI_PANEL_POINTS - 2) * (m->n_vars + 1), sizeof *meter->samples);
+  if (meter->samples == NULL || meter->column == NULL || meter->tallies == NULL ||
+      meter->rows == NULL || meter->recent == NULL || meter->outer == NULL) {
     cpli_meter_destroy(meter);
     return cpli_nomem(ctx);
   }
@@ -79,13 +83,35 @@ void cpli_meter_destroy(cpli_meter* meter) {
   cpli_free(ctx, meter->rows);
   cpli_free(ctx, meter->recent);
   cpli_free(ctx, meter->outer);
+  cpli_free(ctx, meter->samples);
+  cpli_sampler_destroy(meter->sampler);
   cpli_free(ctx, meter);
 }
 
 void cpli_meter_set_tolerance(cpli_meter* meter, double rtol) { meter->rtol = rtol; }
 
+// Variables that are constant between events are not read inside of segments.
+static cpl_status make_sampler(cpli_meter* meter, cpl_simulation* run) {
+  const cpli_measures* m = meter->m;
+  const cpl_description* d = run->s->base.desc;
+  uint32_t* refs = cpli_alloc(meter->ctx, m->n_vars, sizeof *refs);
+  if (refs == NULL) return cpli_nomem(meter->ctx);
+  size_t n = 0;
+  for (size_t v = 0; v < m->n_vars; v++)
+    if (!m->held[v]) refs[n++] = d->vars[cpl_find_variable(d, m->vars[v])].ref;
+  cpl_status st = cpli_sampler_create(run->s, refs, n, &meter->sampler);
+  cpli_free(meter->ctx, refs);
+  return st;
+}
+
+void cpli_meter_detach(cpli_meter* meter) {
+  cpli_sampler_destroy(meter->sampler);
+  meter->sampler = NULL;
+}
+
 cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run) {
   const cpli_measures* m = meter->m;
+  cpli_meter_detach(meter);
   meter->columns = run->recorder.columns;
   meter->dense = run->dense;
   for (size_t v = 0; v < m->n_vars; v++) {
@@ -96,12 +122,15 @@ cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run) {
     meter->column[v] = (int32_t)c;
   }
   run->segments = m->needs_segments ? &meter->segments : NULL;
-  return CPL_OK;
+  return m->needs_segments && run->dense ? make_sampler(meter, run) : CPL_OK;
 }
 
 void cpli_meter_start(cpli_meter* meter) {
-  meter->segments =
-      (cpli_segments){.nodes = cpli_panel_nodes, .n = CPLI_PANEL_POINTS - 2, .parts = 1};
+  meter->segments = (cpli_segments){.nodes = cpli_panel_nodes,
+                                    .n = CPLI_PANEL_POINTS - 2,
+                                    .parts = 1,
+                                    .sampler = meter->sampler,
+                                    .samples = meter->samples};
   meter->n = meter->n_recent = 0;
   meter->events = 0;
   meter->started = false;
@@ -402,6 +431,19 @@ static cpl_status end_segment(cpli_meter* meter) {
   return st >= 0 && changed ? begin_courses(meter, meter->times[0]) : st;
 }
 
+// The points inside of a segment, which an event may have cut short.
+static void add_samples(cpli_meter* meter, double end) {
+  const cpli_measures* m = meter->m;
+  cpli_segments* g = &meter->segments;
+  const double* from = meter->samples;
+  for (size_t i = 0; i < g->n_sampled && g->sampled[i] < end; i++) {
+    double* row = meter->rows + meter->n * m->n_vars;
+    for (size_t v = 0; v < m->n_vars; v++) row[v] = m->held[v] ? meter->rows[v] : *from++;
+    meter->times[meter->n++] = g->sampled[i];
+  }
+  g->n_sampled = 0;
+}
+
 cpl_status cpli_meter_row(cpli_meter* meter, double t, const cpl_value* values) {
   const cpli_point_kind kind = meter->m->needs_segments ? meter->segments.kind : CPLI_POINT_BEGIN;
   meter->end = t;
@@ -421,6 +463,7 @@ cpl_status cpli_meter_row(cpli_meter* meter, double t, const cpl_value* values) 
     return st < 0 ? st : begin_at(meter, t, values);
   }
   if (!meter->dense) return step_to(meter, t, values);
+  if (kind == CPLI_POINT_END) add_samples(meter, t);
   assert(meter->n < CPLI_PANEL_POINTS);
   meter->times[meter->n] = t;
   read_values(meter, values, meter->rows + meter->n++ * meter->m->n_vars);

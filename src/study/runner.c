@@ -62,6 +62,7 @@ static double factor_value(const cpli_runner* r, size_t i) {
 }
 
 static void destroy_stepper(cpli_runner* r) {
+  if (r->meter != NULL) cpli_meter_detach(r->meter);
   cpl_simulation_destroy(r->sim);
   cpl_experiment_destroy(r->experiment);
   r->sim = NULL;
