@@ -297,10 +297,10 @@ static cpl_status read(cpli_recorder* r, double t) {
 
 static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {
   r->points++;
-  double since = cpli_now();
+  const double since = r->untimed ? 0 : cpli_now();
   cpl_status st = r->memory != NULL ? cpli_memory_add(r->memory, t, row) : CPL_OK;
   if (st >= 0 && r->def->on_point != NULL) st = r->def->on_point(r->def->user, t, row);
-  r->spent_s += cpli_now() - since;
+  if (!r->untimed) r->spent_s += cpli_now() - since;
   return st;
 }
 

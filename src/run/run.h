@@ -99,6 +99,7 @@ typedef struct cpli_recorder {
   double next;
   bool* warned;  // of each column: a warning was given that it is not finite
   int32_t n_warned;
+  bool untimed;  // the time of callbacks is not measured
   double spent_s;
   int64_t points;
   struct cpli_memory* memory;  // takes the rows as well. Nullable.

@@ -84,18 +84,16 @@ typedef struct cpli_panel {
   size_t n;       // points
   bool standard;  // the points are the ends and cpli_panel_nodes
   double t[CPLI_PANEL_POINTS];
+  bool has_weights;
   double weights[CPLI_PANEL_POINTS];  // barycentric
   const double* values;               // n rows with n_vars values each
   size_t n_vars;
   const bool* held;  // variables that have the value of the first row
 } cpli_panel;
 
-/// Complete a panel whose points and values are set.
-void cpli_panel_finish(cpli_panel* p);
-
 /// An expression along a panel.
 typedef struct cpli_course {
-  const cpli_panel* panel;
+  cpli_panel* panel;
   const cpli_reduction* of;
   cpl_context* ctx;
   double at[CPLI_PANEL_POINTS];  // its values at the points
@@ -103,7 +101,7 @@ typedef struct cpli_course {
 } cpli_course;
 
 /// Evaluates the expression at all points.
-cpl_status cpli_course_begin(cpli_course* c, cpl_context* ctx, const cpli_panel* panel,
+cpl_status cpli_course_begin(cpli_course* c, cpl_context* ctx, cpli_panel* panel,
                              const cpli_reduction* of);
 double cpli_course_value(cpli_course* c, double t);
 /// The integral over the panel; of the square with `squared`.

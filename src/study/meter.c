@@ -121,6 +121,7 @@ cpl_status cpli_meter_attach(cpli_meter* meter, cpl_simulation* run) {
       return cpl_fail(meter->ctx, CPL_ERR_INPUT, "%s is not recorded", m->vars[v]);
     meter->column[v] = (int32_t)c;
   }
+  run->recorder.untimed = true;  // rows are many and cheap
   run->segments = m->needs_segments ? &meter->segments : NULL;
   return m->needs_segments && run->dense ? make_sampler(meter, run) : CPL_OK;
 }
@@ -148,11 +149,11 @@ void cpli_meter_start(cpli_meter* meter) {
 // The value of a reduction's expression in the last row of the segment.
 static cpl_status present_value(cpli_meter* meter, const cpli_reduction* r, double* out) {
   const size_t n_vars = meter->m->n_vars;
-  const cpli_panel now = {.n = 1,
-                          .t = {meter->times[meter->n - 1]},
-                          .values = meter->rows + (meter->n - 1) * n_vars,
-                          .n_vars = n_vars,
-                          .held = meter->m->held};
+  cpli_panel now = {.n = 1,
+                    .t = {meter->times[meter->n - 1]},
+                    .values = meter->rows + (meter->n - 1) * n_vars,
+                    .n_vars = n_vars,
+                    .held = meter->m->held};
   cpli_course course;
   cpl_status st = cpli_course_begin(&course, meter->ctx, &now, r);
   *out = course.at[0];
@@ -245,7 +246,7 @@ static void take_at(cpli_course* c, tally* t, double when) {
   if (when > p->t[0] && when <= p->t[p->n - 1]) t->value = cpli_course_value(c, when);
 }
 
-static cpl_status continue_over(cpli_meter* meter, const cpli_panel* p, const cpli_reduction* r,
+static cpl_status continue_over(cpli_meter* meter, cpli_panel* p, const cpli_reduction* r,
                                 tally* t) {
   cpli_course c;
   cpl_status st = cpli_course_begin(&c, meter->ctx, p, r);
@@ -286,7 +287,6 @@ static void adapt_parts(cpli_meter* meter, const cpli_panel* p) {
 // The rows of the segment are complete.
 static cpl_status process(cpli_meter* meter, cpli_panel* p) {
   cpl_status st = CPL_OK;
-  cpli_panel_finish(p);
   for (size_t i = 0; i < meter->m->n_reductions && st >= 0; i++) {
     const cpli_reduction* r = &meter->m->reductions[i];
     if (r->expr != NULL) st = continue_over(meter, p, r, &meter->tallies[i]);
@@ -488,7 +488,6 @@ static cpl_status outside_change(cpli_meter* meter, const double* course, double
   cpli_panel p = {
       .n = (size_t)course[0], .values = course + 1 + CPLI_PANEL_POINTS, .n_vars = 1, .held = &held};
   memcpy(p.t, course + 1, sizeof p.t);
-  cpli_panel_finish(&p);
   const cpli_reduction of = {.vars = &var, .n_slots = 1, .plain = true};
   cpli_course c;
   cpl_status st = cpli_course_begin(&c, meter->ctx, &p, &of);

@@ -26,8 +26,11 @@ static const double tail4[CPLI_PANEL_POINTS] = {
 
 //------------------------------------ interpolation ------------------------------------
 
-void cpli_panel_finish(cpli_panel* p) {
+// The weights are needed for values between the points only.
+static void find_weights(cpli_panel* p) {
   assert(p->n >= 2 && p->n <= CPLI_PANEL_POINTS);
+  if (p->has_weights) return;
+  p->has_weights = true;
   const double length = p->t[p->n - 1] - p->t[0];
   for (size_t i = 0; i < p->n; i++) {
     double product = 1;
@@ -38,8 +41,9 @@ void cpli_panel_finish(cpli_panel* p) {
 }
 
 // The share of each point in the values at t.
-static void shares_at(const cpli_panel* p, double t, double* shares) {
+static void shares_at(cpli_panel* p, double t, double* shares) {
   double sum = 0;
+  find_weights(p);
   for (size_t i = 0; i < p->n; i++) {
     if (t == p->t[i]) {
       for (size_t k = 0; k < p->n; k++) shares[k] = k == i;
@@ -96,7 +100,7 @@ static double value_at_point(cpli_course* c, size_t point) {
   return evaluate(c, p->t[point], values);
 }
 
-cpl_status cpli_course_begin(cpli_course* c, cpl_context* ctx, const cpli_panel* panel,
+cpl_status cpli_course_begin(cpli_course* c, cpl_context* ctx, cpli_panel* panel,
                              const cpli_reduction* of) {
   assert(of->n_slots <= MAX_SLOTS);
   c->panel = panel;
@@ -184,8 +188,9 @@ double cpli_course_integral(cpli_course* c, bool squared) {
 
 // The slope of the polynomial through the values at a point.
 static double slope_at(const cpli_course* c, size_t point) {
-  const cpli_panel* p = c->panel;
+  cpli_panel* p = c->panel;
   double sum = 0;
+  find_weights(p);
   for (size_t k = 0; k < p->n; k++) {
     if (k == point) continue;
     const double share = p->weights[k] / p->weights[point] / (p->t[point] - p->t[k]);
