@@ -62,6 +62,8 @@ class Bench:
         self.bare = os.path.join(build, "bench", "bare_me")
         self.bare_system = os.path.join(build, "bench", "bare_system")
         self.bare_master = os.path.join(build, "bench", "bare_master")
+        self.bare_modes = os.path.join(build, "bench", "bare_modes")
+        self.light = os.path.join(build, "bench", "light.so")
         self.models = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
         self.folder = folder
         self.lines = []
@@ -339,7 +341,31 @@ class Bench:
         file = self.ring_of_steppers(1000, "determinate", 1e-4)
         start = least([self.couplet, "run", file, "--stop-time", "0", "-q", "-o", self.path("x.csv")])[0]
         self.report("1,000 co-simulation FMUs, 2,000 connections: start-up", start, "s", 0.2)
+        self.light_ring(1000, 1000)
         self.recording()
+
+    def light_ring(self, n, steps):
+        """FMUs written by hand whose steps cost a few nanoseconds, with all results written: whole processes."""
+        variables = "".join(f'<ScalarVariable name="{name}" valueReference="{i}" causality="{kind}"><Real start="{value}"/>'
+                            "</ScalarVariable>" for i, (name, kind, value) in
+                            enumerate((("a", "input", 0), ("b", "input", 0), ("y", 'output" initial="exact', 1))))
+        with zipfile.ZipFile(self.path("light.fmu"), "w") as out:
+            out.writestr("modelDescription.xml", '<fmiModelDescription fmiVersion="2.0" modelName="light" guid="light">'
+                         '<CoSimulation modelIdentifier="light" canHandleVariableCommunicationStepSize="true"/>'
+                         f'<ModelVariables>{variables}</ModelVariables><ModelStructure><Outputs>'
+                         '<Unknown index="3" dependencies=""/></Outputs></ModelStructure></fmiModelDescription>')
+            out.write(self.light, "binaries/linux64/light.so")
+        connections = []
+        for i in range(n):
+            connections += [(f"m{i}.a", f"m{(i + 1) % n}.y"), (f"m{i}.b", f"m{i - 1 if i > 0 else n - 1}.y")]
+        file = self.write("light.yaml", [(f"m{i}", "fmu: light.fmu") for i in range(n)], connections,
+                          f"start: 0, stop: {steps / 1000}, interval: 0.001", "['*.y']")
+        with open(file, "a", encoding="utf-8") as out:
+            out.write("master: {algorithm: jacobi, step: 0.001}\n")
+        ours, bare = least([self.couplet, "run", file, "-q", "-o", self.path("x.csv")],
+                           [self.bare_master, self.light, "light", str(n), str(steps), "0.001", "0", "1", "2", self.path("bare.csv")])
+        self.report(f"ring of {n:,} light co-simulation FMUs, {steps:,} steps, all results: couplet run / bare C program", ours / bare,
+                    f"({1e3 * ours:.0f} ms / {1e3 * bare:.0f} ms)", 4)
 
     def recording(self):
         """A chain of FMUs whose steps cost next to nothing, with one of their outputs recorded and with all of them."""
@@ -451,6 +477,11 @@ class Bench:
             last = rows[-1][1]
             self.report(f"10,000 switches, {kind}: all of it", last["cpu_s"] * 1e4 / last["switches"], "s", 0.5)
             self.report(f"10,000 switches, {kind}: each", 1e6 * last["cpu_s"] / last["switches"], "microseconds", 40)
+            stop = (2 * 10000 - 0.5) * half
+            ours, bare = least([self.couplet, "run", self.path("s.yaml"), "-q", "-o", self.path("x.csv")],
+                               [self.bare_modes, str(stop), "1e-6", self.path("bare.csv")])
+            self.report(f"10,000 switches, {kind}: couplet run / bare C program", ours / bare,
+                        f"({1e3 * ours:.1f} ms / {1e3 * bare:.1f} ms)", 2)
             rows = [(f"{n}", self.switching(self.modes_file("s.yaml", source, n, "'b[*].h': 'b[*].h', 'b[*].v': \"-'b[*].v'\"",
                                                             20 * half * 0.995))) for n in (10, 100, 1000, 10000)]
             self.table(f"n balls that switch together 10 times, {kind}", rows)

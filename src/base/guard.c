@@ -22,6 +22,7 @@ volatile unsigned cpli_guard_forks;
 CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 CPLI_GUARD_TLS bool cpli_guard_thread_ready;
 CPLI_GUARD_TLS const char* volatile* cpli_guard_note;
+CPLI_GUARD_TLS uint32_t cpli_float_known;
 
 enum {
   CAUGHT = 5,   // signals that are handled, the first in the list; the others only have texts
@@ -305,6 +306,7 @@ unsigned cpli_guard_crashes;
 
 void cpli_guard_recover(cpli_guard_frame* frame) {
   cpli_guard_top = frame->outer;
+  if (frame->program) cpli_float_known = 0;
   CPLI_ATOMIC_ADD(&cpli_guard_crashes, 1);
   if (frame->signal > 0) let_through(frame->signal);
 }

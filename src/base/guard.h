@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cpli_guard_frame {
   sigjmp_buf env;
@@ -30,6 +31,9 @@ extern volatile unsigned cpli_guard_forks;
 #define CPLI_GUARD_TLS _Thread_local
 extern CPLI_GUARD_TLS cpli_guard_frame* cpli_guard_top;
 extern CPLI_GUARD_TLS bool cpli_guard_thread_ready;
+
+// float_modes.h: the modes of floating-point arithmetic with bit 31; zero: they are not known.
+extern CPLI_GUARD_TLS uint32_t cpli_float_known;
 
 /// Gives this thread its alternate stack; released when the thread ends.
 void cpli_guard_prepare_thread(void);

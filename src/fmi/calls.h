@@ -113,7 +113,7 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
     bool look = cpli_compares_surroundings(&in->base, call->flags);                             \
     if (look) cpli_surroundings_keep(&around);                                                  \
     cpli_guard_noted(#name);                                                                    \
-    uint32_t modes = cpli_float_modes();                                                        \
+    uint32_t modes = cpli_float_before();                                                       \
     CPLI_GUARDED(status = (int)(INVOKE), signal = crash_signal);                                \
     if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);                   \
     if (look) cpli_surroundings_restore(&around, &in->base.head.component, #name);              \

@@ -11,13 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/float_modes.h"
 #include "couplet/interface.h"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#else
-#include <fenv.h>
-#endif
 
 enum { CPLI_KEPT_SIGNALS = 10 };
 
@@ -34,15 +29,6 @@ void cpli_surroundings_keep(cpli_surroundings* s);
 /// Each restored setting is reported in the log.
 void cpli_surroundings_restore(const cpli_surroundings* s, const cpl_component* c,
                                const char* function);
-
-// Rounding, flushing of small numbers, and which errors raise a signal: cheap enough for each call.
-static inline uint32_t cpli_float_modes(void) {
-#if defined(__x86_64__)
-  return _mm_getcsr() & 0xffc0u;
-#else
-  return (uint32_t)fegetround();
-#endif
-}
 
 // The same of the x87 unit, which only long double uses. It is slow to read.
 static inline uint16_t cpli_x87_modes(void) {
@@ -62,9 +48,5 @@ static inline void cpli_x87_restore(uint16_t modes) {
 
 static inline void cpli_float_restore(uint32_t modes, uint16_t x87) {
   cpli_x87_restore(x87);  // both are changed together
-#if defined(__x86_64__)
-  _mm_setcsr(modes);
-#else
-  fesetround((int)modes);
-#endif
+  cpli_float_set(modes);
 }

@@ -406,7 +406,12 @@ static cpl_status find_constant(cpli_master* m) {
     inputs[m->n_constant++] = (constant_input){l->part, i, l->ref};
   }
   qsort(inputs, (size_t)m->n_constant, sizeof *inputs, by_input);
-  for (int32_t i = 0; i < m->n_constant; i++) m->constant_links[i] = inputs[i].link;
+  for (int32_t i = m->n_constant - 1; i >= 0; i--) {
+    cpli_master_part* p = &m->parts[inputs[i].part];
+    m->constant_links[i] = inputs[i].link;
+    p->first_constant = i;
+    p->n_constant++;
+  }
   cpli_free(ctx, inputs);
   return CPL_OK;
 }

@@ -32,7 +32,7 @@ static cpl_status forward(cpl_component* c, const cpli_access* run) {
   cpli_master_part* p = &m->parts[run->component];
   if (run->set && m->running && p->s->base.can.zero_step) p->pending = m->pending = true;
   cpl_status st = cpli_access_values(&p->s->base, run);
-  if (st == CPL_OK && !run->set && run->type == CPL_REAL && m->running && m->n_constant > 0)
+  if (st == CPL_OK && !run->set && run->type == CPL_REAL && m->running && p->n_constant > 0)
     cpli_master_show_cached(m, run->component, run->refs, run->n, run->values);
   return st;
 }

@@ -83,6 +83,8 @@ typedef struct cpli_master_part {
   int32_t rank;                 // in the order of event updates
   int32_t first_link, n_links;  // links into it
   int32_t first_out, n_outs;
+  // its part of cpli_master.constant_links
+  int32_t first_constant, n_constant;
   int32_t order;            // of the polynomials of its inputs through values alone
   int32_t max_order;        // and the highest order that it takes
   bool slopes;              // some of its outs have slopes

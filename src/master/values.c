@@ -154,23 +154,37 @@ int32_t cpli_link_order(const cpli_master* m, const cpli_master_link* l) {
   return n < 1 ? 0 : (n < max ? n : max) - 1;
 }
 
+// After an event the first guess of a loop is constant, and what it changes is rounding.
+static bool is_first_guess(const cpli_master* m, const cpli_master_link* l) {
+  return m->iterates && l->n_past == 1 && isnan(l->past_slope[0]) &&
+         !cpli_link_jumped(l, l->next, l->past[0]);
+}
+
+// The value of an input that is constant over a step, as most are; false: it is a polynomial.
+static bool is_held(const cpli_master* m, const cpli_master_link* l, bool exact, bool known,
+                    double* value) {
+  if (exact && max_nodes(m, l) > 1) return false;
+  if (known && is_first_guess(m, l)) known = false;
+  *value = known ? l->next : l->n_past > 0 ? l->past[0] : cpli_link_value(m, l);
+  return true;
+}
+
 cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, double t, double t_end,
                           bool known) {
+  double value;
   bool exact = t_end > t;  // a step of size zero needs only the value
-  // after an event the first guess of a loop is constant, and what it changes is rounding
-  if (known && m->iterates && l->n_past == 1 && isnan(l->past_slope[0]) &&
-      !cpli_link_jumped(l, l->next, l->past[0]))
-    known = false;
-  nodes p = {.max = exact ? max_nodes(m, l) : 1};
+  if (is_held(m, l, exact, known, &value)) return (cpl_curve){.from = t, .coefficient = {value}};
+  if (known && is_first_guess(m, l)) known = false;
+  nodes p = {.max = max_nodes(m, l)};
   // The value at the end and the one at the beginning come first, so that inputs are continuous.
   // In loops the slope at the end would be one more unknown.
-  bool both_ends = exact && p.max == 4 && m->end_slopes;
+  bool both_ends = p.max == 4 && m->end_slopes;
   if (known) add_node(&p, t_end, l->next, both_ends ? cpli_link_slope(m, l) : NAN);
   for (int32_t i = 0; i < l->n_past; i++) {
     // a slope over a much shorter interval than the step is noise
     bool second = p.n > 0 && p.t[0] == p.t[p.n - 1];
     if (second && p.t[0] - l->past_t[i] < 0.1 * (t_end - t)) continue;
-    add_node(&p, l->past_t[i], l->past[i], exact ? l->past_slope[i] : NAN);
+    add_node(&p, l->past_t[i], l->past[i], l->past_slope[i]);
   }
   if (p.n == 0) add_node(&p, t, cpli_link_value(m, l), NAN);
   return through(&p, t);
@@ -178,12 +192,15 @@ cpl_curve cpli_link_curve(const cpli_master* m, const cpli_master_link* l, doubl
 
 // The value for a stepper that takes only values: the mean over the step, or the value at its end
 // where an output depends on it directly.
-static double constant_value(const cpli_master_link* l, const cpl_curve* c, double t,
-                             double t_end) {
-  if (c->order == 0) return c->coefficient[0];
-  if (l->feeds && l->with_step) return cpli_curve_at(c, t_end);
+static double constant_value(const cpli_master* m, const cpli_master_link* l, double t,
+                             double t_end, bool known) {
+  double value;
+  if (is_held(m, l, t_end > t, known, &value)) return value;
+  cpl_curve c = cpli_link_curve(m, l, t, t_end, known);
+  if (c.order == 0) return c.coefficient[0];
+  if (l->feeds && l->with_step) return cpli_curve_at(&c, t_end);
   double h = t_end - t, sum = 0;
-  for (int32_t k = c->order; k >= 0; k--) sum = sum * h + c->coefficient[k] / (k + 1);
+  for (int32_t k = c.order; k >= 0; k--) sum = sum * h + c.coefficient[k] / (k + 1);
   return sum;
 }
 
@@ -270,9 +287,13 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
     bool known = l->with_step && !l->delayed && !m->parts[m->outs[l->out].part].jumped &&
                  !(m->blind && p->can_restore);
     if (known && !l->guessed) l->next = cpli_link_value(m, l);
-    cpl_curve curve = cpli_link_curve(m, l, p->t, t_end, known);
-    if (s->ops->set_curve != NULL) st = s->ops->set_curve(s, l->ref, &curve);
-    else p->in_refs[k] = l->ref, p->in_values[k++] = constant_value(l, &curve, p->t, t_end);
+    if (s->ops->set_curve != NULL) {
+      cpl_curve curve = cpli_link_curve(m, l, p->t, t_end, known);
+      st = s->ops->set_curve(s, l->ref, &curve);
+    } else {
+      p->in_refs[k] = l->ref;
+      p->in_values[k++] = constant_value(m, l, p->t, t_end, known);
+    }
   }
   if (st == CPL_OK && k > 0)
     st = s->base.ops->set_real(&s->base, p->in_refs, (size_t)k, p->in_values);
@@ -282,43 +303,45 @@ cpl_status cpli_master_inputs(cpli_master* m, cpli_master_part* p, double t_end)
 
 //------------------------------------ constant inputs ------------------------------------
 
-// The first position in m->constant_links that is not before this input.
-static int32_t find_constant(const cpli_master* m, int32_t part, uint32_t ref) {
-  int32_t low = 0, high = m->n_constant;
+// The link into an input of a part that takes only values; NULL: there is none.
+static const cpli_master_link* find_constant(const cpli_master* m, const cpli_master_part* p,
+                                             uint32_t ref) {
+  int32_t low = p->first_constant, high = low + p->n_constant;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
     const cpli_master_link* l = &m->links[m->constant_links[middle]];
-    if (l->part < part || (l->part == part && l->ref < ref)) low = middle + 1;
+    if (l->ref == ref) return l;
+    if (l->ref < ref) low = middle + 1;
     else high = middle;
   }
-  return low;
+  return NULL;
 }
 
 void cpli_master_show_cached(const cpli_master* m, int32_t part, const uint32_t* refs, size_t n,
                              double* values) {
-  if (m->parts[part].s->ops->set_curve != NULL) return;
+  const cpli_master_part* p = &m->parts[part];
   for (size_t i = 0; i < n; i++) {
-    int32_t k = find_constant(m, part, refs[i]);
-    if (k == m->n_constant) continue;
-    const cpli_master_link* l = &m->links[m->constant_links[k]];
-    if (l->part == part && l->ref == refs[i]) values[i] = cpli_link_value(m, l);
+    const cpli_master_link* l = find_constant(m, p, refs[i]);
+    if (l != NULL) values[i] = cpli_link_value(m, l);
   }
 }
 
 //------------------------------------ history ------------------------------------
 
+static void shift(double past[CPLI_SAMPLES], double newest) {
+  for (int32_t k = CPLI_SAMPLES - 1; k > 0; k--) past[k] = past[k - 1];
+  past[0] = newest;
+}
+
 static void sample(const cpli_master* m, cpli_master_link* l, double t) {
-  bool again = l->n_past > 0 && l->past_t[0] >= t;
-  int32_t n = l->n_past < CPLI_SAMPLES ? l->n_past : CPLI_SAMPLES - 1;
-  for (int32_t k = n; k > 0 && !again; k--) {
-    l->past_t[k] = l->past_t[k - 1], l->past[k] = l->past[k - 1];
-    l->past_slope[k] = l->past_slope[k - 1];
+  double value = cpli_link_value(m, l), slope = cpli_link_slope(m, l);
+  if (l->n_past > 0 && l->past_t[0] >= t) {  // again
+    l->past_t[0] = t, l->past[0] = value, l->past_slope[0] = slope;
+  } else {
+    shift(l->past_t, t), shift(l->past, value), shift(l->past_slope, slope);
+    if (l->n_past < CPLI_SAMPLES) l->n_past++;
   }
-  l->past_t[0] = t;
-  l->past[0] = cpli_link_value(m, l);
-  l->past_slope[0] = cpli_link_slope(m, l);
-  if (!again) l->n_past = n + 1;
-  l->next = l->past[0];
+  l->next = value;
   l->guessed = false;
 }
 

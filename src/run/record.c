@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/float_modes.h"
 #include "run/run.h"
 
 enum { MAX_WARNINGS = 10 };  // number of variables that are not finite
@@ -286,13 +287,12 @@ static cpl_status read_group(cpli_recorder* r, struct cpli_record_group* g, doub
 }
 
 static cpl_status read(cpli_recorder* r, double t) {
-  for (size_t g = 0; g < r->n_groups; g++) {
-    cpl_status st = read_group(r, &r->groups[g], t);
-    if (st == CPL_RETRY)
-      return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
-    if (st < 0) return st;
-  }
-  return CPL_OK;
+  const uint32_t outer = cpli_float_begin();
+  cpl_status st = CPL_OK;
+  for (size_t g = 0; g < r->n_groups && st == CPL_OK; g++) st = read_group(r, &r->groups[g], t);
+  cpli_float_end(outer);
+  if (st != CPL_RETRY) return st < 0 ? st : CPL_OK;
+  return cpl_fail_prefix(r->c->ctx, CPL_ERR_MODEL, "%s: outputs at t=%.12g", r->c->name, t);
 }
 
 static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {

@@ -5,6 +5,7 @@
 // points, steps with and without dense output, events, jumps of inputs, and statistics.
 #include "run/run.h"
 #include "base/error.h"
+#include "base/float_modes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -127,11 +128,19 @@ static void set_kind(run* r, cpli_point_kind kind) {
   if (r->segments != NULL) r->segments->kind = kind;
 }
 
+// Models may change the modes of floating-point arithmetic here only: their calls are faster then.
+static cpl_status step_to(run* r, double target, double limit, cpl_step_result* result) {
+  const uint32_t outer = cpli_float_begin();
+  cpl_status st = r->s->ops->step(r->s, target, limit, result);
+  cpli_float_end(outer);
+  return st;
+}
+
 static cpl_status update_event(run* r) {
   cpl_step_result result;
   cpl_status st;
   do {  // updates of one event; rows have the values before and after all of them
-    st = r->s->ops->step(r->s, r->t, r->t, &result);
+    st = step_to(r, r->t, r->t, &result);
   } while (st >= 0 && result.again);
   r->ended = st >= 0 && result.end == CPL_STEP_TERMINATE;
   r->recorded = false;
@@ -150,7 +159,7 @@ static cpl_status dense_step(run* r) {
   double target = fmin(fmin(grid_next(&r->output), r->until), limit);
   cpl_status st = r->segments != NULL ? cpli_segments_target(r, limit, &target) : CPL_OK;
   if (st < 0 || r->ended) return st;
-  st = r->s->ops->step(r->s, target, limit, &result);
+  st = step_to(r, target, limit, &result);
   if (st < 0) return st;
   r->t = result.time;
   if (r->segments != NULL) cpli_segments_reached(r, result.end != CPL_STEP_DONE);
@@ -256,7 +265,7 @@ static cpl_status exchange_step(run* r) {
     double before = r->t;
     double end = h < target - r->t ? r->t + h : target;
     r->stepped = false;
-    st = r->s->ops->step(r->s, end, end, &result);
+    st = step_to(r, end, end, &result);
     if (st >= 0 && !r->stepped) st = note_pace(r, result.time);
     if (st < 0) return st;
     r->stats.communication_steps++;

@@ -7,6 +7,7 @@
 #include <fenv.h>
 #include <unistd.h>
 
+#include "couplet/run.h"
 #include "fmi/probes.h"
 
 typedef struct seen {
@@ -84,10 +85,36 @@ static void rounding_in_between(void** state) {
   close_probe(&o);
 }
 
+// In a run they are read once before many calls: those of the program stay, those of the FMU go.
+static void rounding_in_a_run(void** state) {
+  (void)state;
+  static const int modes[] = {FE_TONEAREST, FE_DOWNWARD};
+  static const char* const functions[] = {"fmi2DoStep", "fmi2GetReal"};
+  for (size_t k = 0; k < CPLI_COUNT(modes) * CPLI_COUNT(functions); k++) {
+    opened o;
+    open_probe(&o, "");
+    want_fault(functions[k / 2], 5, "rounding");
+    fesetround(modes[k % 2]);
+    cpl_stepper* s = stepper_in(&o);
+    cpl_run_def def = cpl_default_run_def();
+    def.stop_time = 1;
+    def.interval = 0.1;
+    cpl_status st = cpl_run(s, &def, NULL);
+    int after = fegetround();
+    fesetround(FE_TONEAREST);
+    CHECK_OK(o.ctx, st);
+    CHECK_INT(after, modes[k % 2]);
+    CHECK_INT(cpli_float_known, 0);
+    s->base.ops->destroy(&s->base);
+    close_probe(&o);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(model_puts_back),
       cmocka_unit_test(rounding_in_between),
+      cmocka_unit_test(rounding_in_a_run),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
