@@ -257,14 +257,37 @@ static void print_unit(FILE* out, const cpl_description* d, int32_t i) {
   fputc('\n', out);
 }
 
-static void print_units(FILE* out, const cpl_description* d, bool all) {
+// The models of a system have units of their own: equal ones are one.
+static bool is_same_unit(const cpl_description* d, int32_t a, int32_t b) {
+  const cpl_unit *x = &d->units[a], *y = &d->units[b];
+  if ((x->display_of >= 0) != (y->display_of >= 0)) return false;
+  if (x->display_of >= 0 && strcmp(d->units[x->display_of].name, d->units[y->display_of].name) != 0)
+    return false;
+  return x->factor == y->factor && x->offset == y->offset && x->inverse == y->inverse &&
+         x->has_base == y->has_base && memcmp(x->exponents, y->exponents, sizeof x->exponents) == 0;
+}
+
+int32_t info_distinct_units(cpl_context* ctx, const cpl_description* d, int32_t* distinct) {
+  int32_t n = 0;
+  cpli_names first;
+  bool named = cpli_names_init(&first, ctx, (size_t)d->n_units) >= 0;
+  for (int32_t i = 0; i < d->n_units; i++) {
+    int32_t other = named ? cpli_names_add(&first, d->units[i].name, i) : i;
+    if (other < 0 || other == i || !is_same_unit(d, i, other)) distinct[n++] = i;
+  }
+  if (named) cpli_names_free(&first);
+  return n;
+}
+
+static void print_units(FILE* out, cpl_context* ctx, const cpl_description* d, bool all) {
   enum { SHOWN = 30 };
-  if (d->n_units == 0) return;
-  int32_t shown = all || d->n_units <= SHOWN + 5 ? d->n_units : SHOWN;
-  fprintf(out, "\nUnits (%d)\n", d->n_units);
-  for (int32_t i = 0; i < shown; i++) print_unit(out, d, i);
-  if (shown < d->n_units)
-    fprintf(out, "  ... and %d more (--all shows them)\n", d->n_units - shown);
+  int32_t* units = cpli_alloc(ctx, (size_t)d->n_units, sizeof *units);
+  int32_t n = units == NULL ? 0 : info_distinct_units(ctx, d, units);
+  int32_t shown = all || n <= SHOWN + 5 ? n : SHOWN;
+  if (n > 0) fprintf(out, "\nUnits (%d)\n", n);
+  for (int32_t i = 0; i < shown; i++) print_unit(out, d, units[i]);
+  if (shown < n) fprintf(out, "  ... and %d more (--all shows them)\n", n - shown);
+  cpli_free(ctx, units);
 }
 
 enum { KINDS = 3 };
@@ -420,7 +443,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
     print_causality(out, src, "Calculated parameters", CPL_CAUSALITY_CALCULATED_PARAMETER, all);
     print_causality(out, src, "Local variables", CPL_CAUSALITY_LOCAL, all);
   }
-  print_units(out, d, all);
+  print_units(out, src->ctx, d, all);
   if (fmu != NULL) info_print_parts(out, fmu);
   if (fmu != NULL) print_system(out, src, all);
   if (fmu != NULL) print_capabilities(out, fmu);

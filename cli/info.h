@@ -35,4 +35,7 @@ void info_write_parts(cpli_json* j, const cpl_fmu* fmu);
 void info_print_ssp(FILE* out, const cpl_source* src, bool all);
 void info_write_ssp(cpli_json* j, const cpl_source* src);
 
+/// The first of equal units each, as indices; the models of a system have units of their own.
+/// Returns their number; without memory that of all units.
+int32_t info_distinct_units(cpl_context* ctx, const cpl_description* d, int32_t* distinct);
 const char* info_initial_name(const cpl_variable* v);  // NULL: none

@@ -74,11 +74,13 @@ static void write_fmu(cpli_json* j, const cpl_fmu* fmu) {
   cpli_json_integer(j, "findings", (int64_t)fmu->findings.count);
 }
 
-static void write_units(cpli_json* j, const cpl_description* d) {
+static void write_units(cpli_json* j, cpl_context* ctx, const cpl_description* d) {
   static const char* const bases[8] = {"kg", "m", "s", "A", "K", "mol", "cd", "rad"};
+  int32_t* units = cpli_alloc(ctx, (size_t)d->n_units, sizeof *units);
+  int32_t n = units == NULL ? 0 : info_distinct_units(ctx, d, units);
   cpli_json_array(j, "units");
-  for (int32_t i = 0; i < d->n_units; i++) {
-    const cpl_unit* u = &d->units[i];
+  for (int32_t i = 0; i < n; i++) {
+    const cpl_unit* u = &d->units[units[i]];
     cpli_json_object(j, NULL);
     cpli_json_text(j, "name", u->name);
     if (u->display_of >= 0) cpli_json_text(j, "display_unit_of", d->units[u->display_of].name);
@@ -96,6 +98,7 @@ static void write_units(cpli_json* j, const cpl_description* d) {
     cpli_json_close(j, '}');
   }
   cpli_json_close(j, ']');
+  cpli_free(ctx, units);
 }
 
 static void write_types(cpli_json* j, const cpl_description* d) {
@@ -216,7 +219,7 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
     cpli_json_text(j, NULL, d->states[i] >= 0 ? d->vars[d->states[i]].name : NULL);
   cpli_json_close(j, ']');
   info_write_residuals(j, d, fmu);
-  write_units(j, d);
+  write_units(j, src->ctx, d);
   write_types(j, d);
   cpli_json_array(j, "variables");
   for (int32_t i = 0; i < d->n_vars; i++) write_variable(j, d, &d->vars[i]);

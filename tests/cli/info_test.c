@@ -68,6 +68,21 @@ static void info_as_json(void** state) {
   for (size_t i = 0; i < CPLI_COUNT(parts); i++) CHECK_CONTAINS(output, parts[i]);
 }
 
+// The two masses have the same units, each of its own.
+static void units_of_a_system_are_listed_once(void** state) {
+  (void)state;
+  char command[4096];
+  const char* file = "examples/two_masses/two_masses.yaml";
+  snprintf(command, sizeof command, "info '%s/%s'", getenv("COUPLET_SOURCE_DIR"), file);
+  CHECK_INT(couplet(command), 0);
+  const char* metre = strstr(output, "\n  m\n");
+  CHECK(metre != NULL && strstr(metre + 1, "\n  m\n") == NULL);
+  snprintf(command, sizeof command, "info --json '%s/%s'", getenv("COUPLET_SOURCE_DIR"), file);
+  CHECK_INT(couplet(command), 0);
+  metre = strstr(output, "{\"name\": \"m\"}");
+  CHECK(metre != NULL && strstr(metre + 1, "{\"name\": \"m\"}") == NULL);
+}
+
 static void terminals_get_no_control_characters(void** state) {
   (void)state;
   make_fmu("evil.fmu",
@@ -207,6 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(info_shows_what_it_is),
       cmocka_unit_test(info_as_json),
+      cmocka_unit_test(units_of_a_system_are_listed_once),
       cmocka_unit_test(terminals_get_no_control_characters),
       cmocka_unit_test(check_tells_lines_and_exits_2),
       cmocka_unit_test(many_of_a_kind_are_cut_short),
