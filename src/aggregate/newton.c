@@ -7,14 +7,17 @@
 //     [ I - gamma A   -gamma B ]
 //     [     -C         I - D, -L ]
 // is sparse with a fixed pattern; inputs that only follow an output are left out, unless they are
-// unknowns of the integrator, whose right-hand sides then stand in their rows. It is analysed once
-// and then refactorised (KLU). A small system without loops is the exception: eliminate.h.
+// unknowns of the integrator, whose right-hand sides then stand in their rows. Most other nodes are
+// replaced by what they are sums of (substitute.h), once for each new Jacobian; the rest is
+// analysed once and then refactorised (KLU). A small system without loops is the exception:
+// eliminate.h.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
 #include "model/jacobian.h"
 #include "numeric/eliminate.h"
 #include "numeric/sparse.h"
+#include "numeric/substitute.h"
 
 typedef struct block {  // a component's partial derivatives
   cpl_jacobian* jac;
@@ -28,7 +31,16 @@ typedef struct block {  // a component's partial derivatives
 
 typedef cpli_term term;
 
-enum { BORDER = INT32_MIN };  // the owner of terms of constraints
+// Owners of terms of the factorised matrix, beside -1.
+enum {
+  BORDER = INT32_MIN,  // a constraint
+  REST,                // what the substitution has left; from: which of its entries
+};
+
+typedef struct term_list {
+  term* items;
+  size_t n, cap;
+} term_list;
 
 typedef struct border {
   cpl_border now;
@@ -39,35 +51,43 @@ typedef struct border {
 
 typedef struct cpli_newton {
   cpl_context* ctx;
-  int32_t n_states, n;
+  int32_t n_states, n_all;
   int32_t n_moving;  // states and nodes; behind them stand algebraic variables of components
   int32_t* unknown;  // of each node; -1: it does not move with the states. A node that only follows
                      // another has that one's, times its weight.
   double* weight;
   block* blocks;
   int32_t n_blocks;
-  term* terms;
-  size_t n_terms, cap_terms;
-  size_t n_own_terms;  // without those of constraints
+  term_list terms;
+  double* values;  // of the terms
+  bool changed;    // the derivatives changed since their last use
+  cpli_substitution* substitution;
+  const int32_t* place;  // of each unknown in the factorised matrix; -1: replaced
+  int32_t n;             // unknowns there, without those of constraints
   border border;
-  int32_t all;  // unknowns, with those of constraints
+  cpli_elimination* dense;  // replaces all below. Nullable.
+  term_list matrix;         // terms of the factorised matrix
+  size_t n_own_terms;       // without those of constraints
+  int32_t all;              // unknowns, with those of constraints
   int32_t *first, *row;
   double *entries, *b;
-  bool changed;             // the derivatives changed since their last use
-  cpli_elimination* dense;  // replaces all below. Nullable.
-  double* values;           // of the terms, for it
   cpli_sparse* factors;
+  double gamma;  // of the factors; NaN: there are none
 } newton;
 
 //------------------------------------ make ------------------------------------
 
+static bool append(newton* w, term_list* l, term t) {
+  if (!cpli_grow(w->ctx, (void**)&l->items, &l->cap, l->n, sizeof *l->items)) return false;
+  l->items[l->n++] = t;
+  return true;
+}
+
 static bool add_term(newton* w, int32_t row, int32_t column, double weight, int32_t owner,
                      int32_t from) {
-  if (!cpli_grow(w->ctx, (void**)&w->terms, &w->cap_terms, w->n_terms, sizeof *w->terms))
-    return false;
-  w->terms[w->n_terms++] =
-      (term){.row = row, .column = column, .owner = owner, .from = from, .weight = weight};
-  return true;
+  return append(
+      w, &w->terms,
+      (term){.row = row, .column = column, .owner = owner, .from = from, .weight = weight});
 }
 
 static cpl_status make_block(cpli_aggregate* a, newton* w, int32_t k) {
@@ -134,11 +154,11 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
   w->weight = cpli_alloc(w->ctx, (size_t)a->n_nodes, sizeof *w->weight);
   if (w->blocks == NULL || w->unknown == NULL || w->weight == NULL) return cpli_nomem(w->ctx);
   w->n_blocks = a->n_parts;
-  w->n = w->n_states = a->n_states;
+  w->n_all = w->n_states = a->n_states;
   for (int32_t i = 0; i < a->n_nodes; i++) {
     const cpli_node* node = &a->nodes[i];
     w->weight[i] = 1;
-    w->unknown[i] = moves(a, i) && leader(a, i) == i ? w->n++ : -1;
+    w->unknown[i] = moves(a, i) && leader(a, i) == i ? w->n_all++ : -1;
     if (node->part < 0 || !cpli_is_smooth(node)) continue;
     block* blk = &w->blocks[node->part];
     if (node->kind == CPLI_NODE_OUTPUT) blk->n_outputs++;
@@ -160,11 +180,11 @@ static cpl_status sort_nodes(cpli_aggregate* a, newton* w) {
     else blk->inputs[blk->n_inputs++] = i;
   }
   follow(a, w);
-  w->n_moving = w->n;
+  w->n_moving = w->n_all;
   for (int32_t k = 0; a->rows != NULL && k < a->n_parts; k++) {
-    w->blocks[k].first_algebraic = w->n;
+    w->blocks[k].first_algebraic = w->n_all;
     w->blocks[k].n_algebraics = a->rows->algebraics[k];
-    w->n += a->rows->algebraics[k];
+    w->n_all += a->rows->algebraics[k];
   }
   return CPL_OK;
 }
@@ -224,26 +244,26 @@ static cpl_status compress(newton* w) {
   cpl_status st = CPL_OK;
   size_t n = (size_t)w->all;
   int32_t* start = cpli_alloc(w->ctx, n + 2, sizeof *start);
-  int32_t* by_row = cpli_alloc(w->ctx, w->n_terms, sizeof *by_row);
-  int32_t* sorted = cpli_alloc(w->ctx, w->n_terms, sizeof *sorted);
+  int32_t* by_row = cpli_alloc(w->ctx, w->matrix.n, sizeof *by_row);
+  int32_t* sorted = cpli_alloc(w->ctx, w->matrix.n, sizeof *sorted);
   w->first = cpli_alloc(w->ctx, n + 1, sizeof *w->first);
-  w->row = cpli_alloc(w->ctx, w->n_terms, sizeof *w->row);
+  w->row = cpli_alloc(w->ctx, w->matrix.n, sizeof *w->row);
   if (start == NULL || by_row == NULL || sorted == NULL || w->first == NULL || w->row == NULL) {
     st = cpli_nomem(w->ctx);
     goto done;
   }
   // two counting sorts: by row, then (stable) by column
-  for (size_t i = 0; i < w->n_terms; i++) start[w->terms[i].row + 2]++;
+  for (size_t i = 0; i < w->matrix.n; i++) start[w->matrix.items[i].row + 2]++;
   for (size_t i = 0; i < n; i++) start[i + 2] += start[i + 1];
-  for (size_t i = 0; i < w->n_terms; i++) by_row[start[w->terms[i].row + 1]++] = (int32_t)i;
+  for (size_t i = 0; i < w->matrix.n; i++) by_row[start[w->matrix.items[i].row + 1]++] = (int32_t)i;
   memset(start, 0, (n + 2) * sizeof *start);
-  for (size_t i = 0; i < w->n_terms; i++) start[w->terms[i].column + 2]++;
+  for (size_t i = 0; i < w->matrix.n; i++) start[w->matrix.items[i].column + 2]++;
   for (size_t i = 0; i < n; i++) start[i + 2] += start[i + 1];
-  for (size_t i = 0; i < w->n_terms; i++)
-    sorted[start[w->terms[by_row[i]].column + 1]++] = by_row[i];
+  for (size_t i = 0; i < w->matrix.n; i++)
+    sorted[start[w->matrix.items[by_row[i]].column + 1]++] = by_row[i];
   int32_t entries = 0, column = -1, row = -1;
-  for (size_t i = 0; i < w->n_terms; i++) {
-    term* t = &w->terms[sorted[i]];
+  for (size_t i = 0; i < w->matrix.n; i++) {
+    term* t = &w->matrix.items[sorted[i]];
     while (column < t->column) w->first[++column] = entries, row = -1;
     if (t->row != row) w->row[entries++] = row = t->row;
     t->entry = entries - 1;
@@ -256,7 +276,7 @@ done:
   return st;
 }
 
-// With the current terms.
+// With the current terms of the matrix.
 static cpl_status analyse(newton* w) {
   cpli_sparse_destroy(w->factors);
   w->factors = NULL;
@@ -266,21 +286,55 @@ static cpl_status analyse(newton* w) {
   cpli_free(w->ctx, w->b);
   w->entries = w->b = NULL;
   w->first = w->row = NULL;
+  w->gamma = NAN;
   cpl_status st = compress(w);
   if (st < 0) return st;
-  w->entries = cpli_alloc(w->ctx, w->n_terms, sizeof *w->entries);
+  w->entries = cpli_alloc(w->ctx, w->matrix.n, sizeof *w->entries);
   w->b = cpli_alloc(w->ctx, (size_t)w->all, sizeof *w->b);
   if (w->entries == NULL || w->b == NULL) return cpli_nomem(w->ctx);
   return cpli_sparse_make(w->ctx, w->all, w->first, w->row, false, &w->factors);
 }
 
-// Dense where that costs no more than the sparse factors: they have as many entries.
+// Unknowns of the integrator stay, and so do algebraic variables: their rows are no sums.
+static cpl_status substitute(const cpli_aggregate* a, newton* w) {
+  bool* may_go = cpli_alloc(w->ctx, (size_t)w->n_all, sizeof *may_go);
+  w->values = cpli_alloc(w->ctx, w->terms.n, sizeof *w->values);
+  cpl_status st = may_go != NULL && w->values != NULL ? CPL_OK : cpli_nomem(w->ctx);
+  for (int32_t i = w->n_states; i < w->n_moving && st >= 0; i++) may_go[i] = true;
+  for (int32_t i = 0; a->rows != NULL && i < a->rows->n && st >= 0; i++)
+    may_go[w->unknown[a->rows->nodes[i]]] = false;
+  if (st >= 0)
+    st = cpli_substitution_make(w->ctx, w->n_all, w->terms.items, w->terms.n, may_go,
+                                &w->substitution);
+  cpli_free(w->ctx, may_go);
+  return st;
+}
+
+// The identity in the rows of states and nodes, and what the substitution has left.
+static cpl_status fill_matrix(newton* w) {
+  const cpli_substituted* rest = cpli_substitution_rest(w->substitution);
+  bool fine = true;
+  w->place = rest->place;
+  w->n = w->all = rest->n;
+  for (int32_t i = 0; i < w->n_moving && fine; i++) {
+    term one = {.row = w->place[i], .column = w->place[i], .owner = -1};
+    if (w->place[i] >= 0) fine = append(w, &w->matrix, one);
+  }
+  for (size_t i = 0; i < rest->n_entries && fine; i++) {
+    term t = {.row = rest->row[i], .column = rest->column[i], .owner = REST, .from = (int32_t)i};
+    fine = append(w, &w->matrix, t);
+  }
+  w->n_own_terms = w->matrix.n;
+  return fine ? CPL_OK : cpli_nomem(w->ctx);
+}
+
+// Dense where that costs no more than the sparse factors with all that leads to them: they have as
+// many entries.
 static cpl_status make_dense(const cpli_aggregate* a, newton* w) {
-  double n = w->n_states;
-  if (w->n == 0 || a->rows != NULL || n * n > cpli_sparse_fill(w->factors)) return CPL_OK;
-  w->values = cpli_alloc(w->ctx, w->n_terms, sizeof *w->values);
-  if (w->values == NULL) return cpli_nomem(w->ctx);
-  return cpli_elimination_make(w->ctx, w->n_states, w->n, w->terms, w->n_terms, &w->dense);
+  double n = w->n_states, removed = (double)cpli_substitution_rest(w->substitution)->n_removed;
+  if (w->n == 0 || a->rows != NULL || n * n > cpli_sparse_fill(w->factors) + removed) return CPL_OK;
+  return cpli_elimination_make(w->ctx, w->n_states, w->n_all, w->terms.items, w->terms.n,
+                               &w->dense);
 }
 
 cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
@@ -292,8 +346,8 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   cpl_status st = sort_nodes(a, w);
   for (int32_t k = 0; k < a->n_parts && st >= 0; k++) st = make_block(a, w, k);
   if (st >= 0 && !add_all_terms(a, w)) st = cpli_nomem(ctx);
-  w->all = w->n;
-  w->n_own_terms = w->n_terms;
+  if (st >= 0) st = substitute(a, w);
+  if (st >= 0) st = fill_matrix(w);
   if (st >= 0) st = analyse(w);
   return st < 0 ? st : make_dense(a, w);
 }
@@ -309,7 +363,8 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   cpli_free(w->ctx, w->blocks);
   cpli_free(w->ctx, w->unknown);
   cpli_free(w->ctx, w->weight);
-  cpli_free(w->ctx, w->terms);
+  cpli_free(w->ctx, w->terms.items);
+  cpli_free(w->ctx, w->matrix.items);
   cpli_free(w->ctx, w->first);
   cpli_free(w->ctx, w->row);
   cpli_free(w->ctx, w->entries);
@@ -318,11 +373,14 @@ void cpli_newton_destroy(struct cpli_newton* w) {
   cpli_free(w->ctx, w->border.shape);
   cpli_free(w->ctx, w->border.scale);
   cpli_elimination_destroy(w->dense);
+  cpli_substitution_destroy(w->substitution);
   cpli_free(w->ctx, w);
 }
 
 void cpli_newton_forget(newton* w) {
-  if (w != NULL && w->factors != NULL) cpli_sparse_forget(w->factors);
+  if (w == NULL || w->factors == NULL) return;
+  cpli_sparse_forget(w->factors);
+  w->gamma = NAN;
 }
 
 void cpli_newton_forget_run(newton* w) {
@@ -346,10 +404,13 @@ static bool add_border_terms(newton* w, const cpl_border* b) {
   for (size_t j = 0; j < b->n && fine; j++) {
     int32_t at = w->n + (int32_t)j, begin = j < b->n_shaped ? b->first[j] : 0;
     int32_t end = j < b->n_shaped ? b->first[j + 1] : 0;
-    fine = add_term(w, at, at, 1, BORDER, 0);
-    for (int32_t e = begin; e < end && fine; e++)
-      fine = add_term(w, at, b->column[e], 1, BORDER, e) &&
-             add_term(w, b->column[e], at, 1, BORDER, e);
+    fine = append(w, &w->matrix, (term){.row = at, .column = at, .owner = BORDER});
+    for (int32_t e = begin; e < end && fine; e++) {
+      int32_t state = b->column[e];
+      term row = {.row = at, .column = state, .owner = BORDER, .from = e};
+      term column = {.row = state, .column = at, .owner = BORDER, .from = e};
+      fine = append(w, &w->matrix, row) && append(w, &w->matrix, column);
+    }
   }
   return fine;
 }
@@ -361,8 +422,9 @@ static cpl_status shape_border(newton* w, const cpl_border* b) {
   cpli_free(w->ctx, k->scale);
   k->shape = cpli_alloc(w->ctx, n_first + n, sizeof *k->shape);
   k->scale = cpli_alloc(w->ctx, b->n, sizeof *k->scale);
-  w->n_terms = w->n_own_terms;
+  w->matrix.n = w->n_own_terms;
   w->all = w->n + (int32_t)b->n;
+  w->changed = true;  // the dense Jacobian may have been the only one that was kept
   if (k->shape == NULL || k->scale == NULL || !add_border_terms(w, b)) return cpli_nomem(w->ctx);
   memcpy(k->shape, b->first, n_first * sizeof *k->shape);
   memcpy(k->shape + n_first, b->column, n * sizeof *k->shape);
@@ -414,18 +476,18 @@ static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
 
 static double value_of(const cpli_aggregate* a, const newton* w, const term* t) {
   if (t->owner == -1) return -1;
-  if (t->owner == BORDER) return border_value(w, t);
   return t->weight * (t->owner >= 0 ? w->blocks[t->owner].values[t->from]
                                     : a->links[-2 - t->owner].gradient[t->from]);
 }
 
-static void assemble(const cpli_aggregate* a, newton* w, double gamma) {
+static void assemble(newton* w, double gamma) {
+  const double* rest = cpli_substitution_rest(w->substitution)->values;
   memset(w->entries, 0, (size_t)w->first[w->all] * sizeof *w->entries);
-  for (size_t i = 0; i < w->n_terms; i++) {
-    const term* t = &w->terms[i];
-    double value = value_of(a, w, t);
+  for (size_t i = 0; i < w->matrix.n; i++) {
+    const term* t = &w->matrix.items[i];
+    double value = t->owner == REST ? rest[t->from] : t->owner == -1 ? -1 : border_value(w, t);
     // only the states' rows carry gamma
-    bool scaled = t->row < w->n_states && (t->owner >= 0 || t->owner == BORDER);
+    bool scaled = t->row < w->n_states && t->owner != -1;
     w->entries[t->entry] -= scaled ? gamma * value : value;
   }
 }
@@ -436,43 +498,61 @@ static cpl_status singular(cpli_aggregate* a, newton* w, int32_t column) {
     name = a->desc->states[column] >= 0 ? a->desc->vars[a->desc->states[column]].name : "a state";
   }
   for (int32_t i = 0; i < a->n_nodes && column >= w->n_states; i++) {
-    if (w->unknown[i] == column) name = cpli_node_name(a, i);
+    if (w->unknown[i] >= 0 && w->place[w->unknown[i]] == column) name = cpli_node_name(a, i);
   }
   if (column >= w->n) name = "a constraint";
-  for (int32_t k = 0; k < w->n_blocks && column >= w->n_moving && column < w->n; k++) {
+  for (int32_t k = 0; k < w->n_blocks && column >= w->n_states && column < w->n; k++) {
     const cpl_description* d = a->parts[k].m->base.desc;
-    int32_t i = column - w->blocks[k].first_algebraic;
-    if (i >= 0 && i < w->blocks[k].n_algebraics) name = d->vars[d->algebraics[i]].name;
+    for (int32_t i = 0; i < w->blocks[k].n_algebraics; i++) {
+      if (w->place[w->blocks[k].first_algebraic + i] == column)
+        name = d->vars[d->algebraics[i]].name;
+    }
   }
   return cpl_fail_in(w->ctx, CPL_RETRY, a->name, NULL, a->t,
                      "the coupled Jacobian is singular at t=%.17g, near %s", a->t, name);
 }
 
-static cpl_status setup_dense(cpli_aggregate* a, newton* w, double gamma) {
-  if (w->changed) {
-    for (size_t i = 0; i < w->n_terms; i++) w->values[i] = value_of(a, w, &w->terms[i]);
-    cpli_elimination_refresh(w->dense, w->values);
-  }
+static void refresh(const cpli_aggregate* a, newton* w, bool dense) {
+  if (!w->changed) return;
+  for (size_t i = 0; i < w->terms.n; i++) w->values[i] = value_of(a, w, &w->terms.items[i]);
+  if (dense) cpli_elimination_refresh(w->dense, w->values);
+  else cpli_substitution_refresh(w->substitution, w->values);
   w->changed = false;
-  int32_t column = cpli_elimination_factor(w->dense, gamma);
-  return column < 0 ? CPL_OK : singular(a, w, column);
+  w->gamma = NAN;
 }
 
+// Equal factors are kept: the derivatives of a linear system do not change, nor does the step size
+// of many steps.
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
   cpl_status st = fresh ? evaluate_blocks(a, w) : CPL_OK;
   if (st != CPL_OK || w->n == 0) return st;
-  if (w->dense != NULL && w->all == w->n) return setup_dense(a, w, gamma);
-  assemble(a, w, gamma);
-  if (cpli_sparse_factor(w->factors, w->entries)) return CPL_OK;
-  return singular(a, w, cpli_sparse_singular(w->factors));
+  bool bordered = w->all > w->n, dense = w->dense != NULL && !bordered;
+  refresh(a, w, dense);
+  if (gamma == w->gamma && !bordered) return CPL_OK;
+  w->gamma = NAN;
+  int32_t column = -1;
+  if (dense) {
+    column = cpli_elimination_factor(w->dense, gamma);
+    if (column >= 0) return singular(a, w, column);
+  } else {
+    assemble(w, gamma);
+    if (!cpli_sparse_factor(w->factors, w->entries))
+      return singular(a, w, cpli_sparse_singular(w->factors));
+  }
+  w->gamma = gamma;
+  return CPL_OK;
+}
+
+static int32_t place_of(const newton* w, const cpli_aggregate* a, int32_t row) {
+  return w->place[w->unknown[a->rows->nodes[row]]];
 }
 
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   newton* w = a->newton;
-  int32_t n_rows = a->rows != NULL ? a->rows->n : 0, n_own = w->n - w->n_moving;
+  int32_t n_rows = a->rows != NULL ? a->rows->n : 0, n_own = w->n_all - w->n_moving;
   if (w->n == 0) return CPL_OK;
   if (w->dense != NULL && w->all == w->n) {
     cpli_elimination_solve(w->dense, r, dx);
@@ -481,14 +561,15 @@ cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   memcpy(w->b, r, (size_t)w->n_states * sizeof *r);
   memset(w->b + w->n_states, 0, (size_t)(w->n - w->n_states) * sizeof *r);
   int32_t own = w->n_states + n_rows + n_own, n_border = w->all - w->n;
-  for (int32_t i = 0; i < n_rows; i++) w->b[w->unknown[a->rows->nodes[i]]] = r[w->n_states + i];
+  int32_t first_own = w->n - n_own;  // none of them was replaced
+  for (int32_t i = 0; i < n_rows; i++) w->b[place_of(w, a, i)] = r[w->n_states + i];
   // rows of residuals have the opposite sign
-  for (int32_t i = 0; i < n_own; i++) w->b[w->n_moving + i] = -r[w->n_states + n_rows + i];
+  for (int32_t i = 0; i < n_own; i++) w->b[first_own + i] = -r[w->n_states + n_rows + i];
   memcpy(w->b + w->n, r + own, (size_t)n_border * sizeof *r);
   cpli_sparse_solve(w->factors, w->b);
   memcpy(dx, w->b, (size_t)w->n_states * sizeof *dx);
-  for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[w->unknown[a->rows->nodes[i]]];
-  for (int32_t i = 0; i < n_own; i++) dx[w->n_states + n_rows + i] = w->b[w->n_moving + i];
+  for (int32_t i = 0; i < n_rows; i++) dx[w->n_states + i] = w->b[place_of(w, a, i)];
+  for (int32_t i = 0; i < n_own; i++) dx[w->n_states + n_rows + i] = w->b[first_own + i];
   for (int32_t j = 0; j < n_border; j++) dx[own + j] = w->b[w->n + j] * w->border.scale[j];
   return CPL_OK;
 }
