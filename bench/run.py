@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark: every line is a ratio or a number measured in one run, with the goal beside it.
 
-  bench/run.py BUILD_FOLDER [--json]
+  bench/run.py BUILD_FOLDER [--json] [PART...]
+
+Parts are the methods that main() lists; without any, all of them.
 
 Programs are run in turn, so that what disturbs the machine disturbs both; the least CPU time of each counts.
 """
@@ -58,11 +60,13 @@ def guid_of(folder):
 
 class Bench:
     def __init__(self, build, folder):
+        self.build = build
         self.couplet = os.path.join(build, "couplet")
         self.bare = os.path.join(build, "bench", "bare_me")
         self.bare_system = os.path.join(build, "bench", "bare_system")
         self.bare_master = os.path.join(build, "bench", "bare_master")
         self.bare_modes = os.path.join(build, "bench", "bare_modes")
+        self.bare_grid = os.path.join(build, "bench", "bare_grid")
         self.light = os.path.join(build, "bench", "light.so")
         self.models = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
         self.folder = folder
@@ -95,6 +99,12 @@ class Bench:
         a, b = least(ours, floor)
         what = f"{name}, {method}, t = {stop:g}, 500 points: couplet run / bare C program"
         self.report(what, a / b, f"({1e3 * a:.1f} ms / {1e3 * b:.1f} ms)", goal)
+
+    def bare_solvers(self):
+        self.against_bare("chain100", 100, 100, "bdf", 1.15)
+        self.against_bare("chain100", 100, 100, "adams", 1.15)
+        self.against_bare("oscillator2", 2, 5000, "bdf", 1.5)
+        self.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
 
     def start_up(self):
         fmu = self.fmu("variables20000")
@@ -270,6 +280,72 @@ class Bench:
         self.report("ring of 1,000 FMUs, 1,000 points, everything: CPU", least(run)[0], "s", 1)
         self.report("ring of 1,000 FMUs: start-up", least(run + ["--stop-time", "0"])[0], "s", 0.2)
 
+    #------------------------------------ grids ------------------------------------
+
+    # What couples two neighbours, of models/plate_cell.c and models/grid_mass.c.
+    FLOW = {"plate": "50*(m{}.y - m{}.y)", "masses": "100*(m{0}.y - m{1}.y) + 10*(m{0}.y - m{1}.y)^3"}
+
+    def grid(self, kind, source, width, height, stop, points, rtol, recorded):
+        """A grid of equal models as a system file; it begins as bench/bare_grid.c does."""
+        n, state = width * height, "T" if kind == "plate" else "x"
+        models = [(f"m{i}", f"{source}, start: {{{state}: {300 + i % 17 * 10 if kind == 'plate' else 0.1 * (i % 13)}}}") for i in range(n)]
+        connections = []
+        for i in range(n):
+            x, y = i % width, i // width
+            for side, there, other in (("west", x > 0, i - 1), ("east", x + 1 < width, i + 1), ("north", y > 0, i - width),
+                                       ("south", y + 1 < height, i + width)):
+                connections += [(f"m{i}.{side}", self.FLOW[kind].format(other, i))] if there else []
+        record = ", ".join(f"m{i}.{state}" for i in recorded)
+        return self.write(f"{kind}{n}.yaml", models, connections,
+                          f"start: 0, stop: {stop}, interval: {stop / points}, rtol: {rtol}", f"[{record}]")
+
+    def grid_against_bare(self, kind, source, width, height, stop, rtol, rounds=5):
+        """CPU time of whole processes: couplet, the program with KLU, and their ratio."""
+        recorded = range(0, width * height, width * height // 10)
+        file = self.grid(kind, source, width, height, stop, 100, rtol, recorded)
+        ours, bare = math.inf, math.inf
+        for _ in range(rounds):
+            ours = min(ours, cpu_seconds([self.couplet, "run", file, "-q", "-o", self.path("x.csv")]))
+            bare = min(bare, cpu_seconds([self.bare_grid, kind, str(width), str(height), str(stop), "100", str(rtol),
+                                          self.path("bare.csv"), *map(str, recorded)]))
+        return ours, bare
+
+    def grids(self):
+        """Plates and grids of masses against one program for the whole, with KLU and an analytic Jacobian."""
+        names = {"plate": ("plate_cell", "plate of 10,000 cells", (100, 100, 50, 1e-8), 1.8, 3.5),
+                 "masses": ("grid_mass", "grid of 2,500 masses", (50, 50, 10, 1e-6), 1.5, 2.5)}
+        for kind, (model, what, size, goal, goal_fmu) in names.items():
+            for source, limit, name in (("c: " + os.path.join(self.models, model + ".c"), goal, "C models"),
+                                        ("fmu: " + self.fmu(model), goal_fmu, "FMUs")):
+                ours, bare = self.grid_against_bare(kind, source, *size)
+                self.report(f"{what}, {name}: couplet run / bare C program with KLU", ours / bare,
+                            f"({1e3 * ours:.0f} ms / {1e3 * bare:.0f} ms)", limit)
+
+    def growth(self):
+        """From 1,000 to 100,000 models: strips of a plate that grow in length, so that the bare program grows linearly."""
+        source, ratios = "c: " + os.path.join(self.models, "plate_cell.c"), []
+        for length in (100, 10000):
+            ours, bare = self.grid_against_bare("plate", source, 10, length, 50, 1e-8, 3 if length > 1000 else ROUNDS)
+            ratios.append(ours / bare)
+            shown = f"({1e3 * ours:.0f} ms / {1e3 * bare:.0f} ms)"
+        self.report(f"plate of 10 x 100 to 10 x 10,000 cells: growth of the time / that of the bare program {shown}",
+                    ratios[1] / ratios[0], "", 1.1)
+
+    def many_instances(self):
+        """100,000 instances of one FMU: opened, initialised, ended."""
+        fmu = self.fmu("oscillator2")
+        with open(self.path("instances.yaml"), "w", encoding="utf-8") as out:
+            out.write(f"couplet: 1\nmodels: {{m: {{fmu: {fmu}, as: me, count: 100000}}}}\nrecord: ['m[1].x']\nexperiment: {{stop: 1}}\n")
+        run = [self.couplet, "run", self.path("instances.yaml"), "--one-solver", "--stop-time", "0", "-q", "-o", self.path("x.csv")]
+        self.report("100,000 instances of one FMU: open and start, CPU", min(cpu_seconds(run) for _ in range(2)), "s", 6)
+        self.report("100,000 instances of one FMU: memory", peak_megabytes(run), "MB", 2000)
+
+    def small_fmu(self):
+        """The whole process of a run of a small FMU."""
+        fmu = self.fmu("oscillator2")
+        run = [self.couplet, "run", fmu, "--stop-time", "1", "-q", "-o", self.path("x.csv")]
+        self.report("run of a small FMU: CPU of the process", 1e3 * min(cpu_seconds(run) for _ in range(60)), "ms", 3)
+
     def balls(self):
         """Balls of different heights bounce at different times: each has a solver of its own."""
         ball = os.path.join(self.models, "..", "..", "examples", "bouncing_ball", "bouncing_ball.c")
@@ -413,12 +489,12 @@ class Bench:
 
     #------------------------------------ to look at ------------------------------------
 
-    def pages(self, build):
+    def pages(self):
         """200 variables with 100,000 points each, in a page: made, opened in the browser, zoomed."""
         model, results, page = os.path.join(self.models, "waves200.c"), self.path("waves.mat"), self.path("waves.html")
         subprocess.run([self.couplet, "run", "-q", model, "--interval", "0.001", "-o", results], check=True)
         self.report("page of 200 x 100,000 points: couplet view", wall_seconds([self.couplet, "view", results, "-o", page]), "s", 3)
-        cache = open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8").read()
+        cache = open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8").read()
         deps = re.search(r"^CPL_DEPS:PATH=(.*)$", cache, re.M).group(1) or os.path.join(os.path.dirname(self.models), "..", ".deps")
         script = os.path.join(os.path.dirname(self.models), "page.mjs")
         best = {"load": math.inf, "zoom": math.inf}
@@ -573,10 +649,10 @@ class Bench:
         self.report("SSP package with 1,000 components and 5,211 connections: open, initialise", small, "s", 0.3)
         self.report("SSP package with 4,000 components / 1,000", large / small, "times as long", 5)
 
-    def cases(self, build):
+    def cases(self):
         """The executor of studies, with cases that do nothing, or compute for a given time."""
         def numbers(n, nanoseconds, workers):
-            command = [os.path.join(build, "bench", "cases"), self.path("cases.journal"), str(n), str(nanoseconds), str(workers)]
+            command = [os.path.join(self.build, "bench", "cases"), self.path("cases.journal"), str(n), str(nanoseconds), str(workers)]
             return [float(x) for x in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()]
         runs = [numbers(1000000, 0, 2) for _ in range(5)]
         self.report("a million empty cases: CPU time of all processes per case", min(r[2] + r[3] for r in runs), "us", 2)
@@ -589,29 +665,15 @@ class Bench:
 
 def main():
     build = os.path.abspath(sys.argv[1])
+    parts = [word for word in sys.argv[2:] if not word.startswith("-")]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(build, folder)
-        bench.against_bare("chain100", 100, 100, "bdf", 1.15)
-        bench.against_bare("chain100", 100, 100, "adams", 1.15)
-        bench.against_bare("oscillator2", 2, 5000, "bdf", 1.5)
-        bench.against_bare("oscillator2", 2, 20, "bdf", math.inf)  # mostly start-up of the two programs
-        bench.start_up()
-        bench.descriptions()
-        bench.packages()
-        bench.isolation()
-        bench.small_systems()
-        bench.race_car()
-        bench.gmres()
-        bench.large_systems()
-        bench.balls()
-        bench.projection()
-        bench.masters()
-        bench.pages(build)
-        bench.modes()
-        bench.delay_lines()
-        bench.loops_as_rows()
-        bench.many_states()
-        bench.cases(build)
+        for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation,
+                     bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
+                     bench.many_instances, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
+                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases):
+            if not parts or part.__name__ in parts:
+                part()
     if "--json" in sys.argv:
         json.dump(bench.lines, sys.stdout, indent=1)
         return

@@ -64,7 +64,16 @@ typedef struct cpl_function {
   cpl_function_memory memory[2];
   const char* text;        ///< for messages: source location and expression. Nullable.
   const char* expression;  ///< without the source location. Nullable.
+  /// The same function at n points at once (at most CPL_MAX_POINTS), for functions with one result
+  /// and without memory: source k of point i is sources[k * n + i]. CPL_RETRY: not at all of these
+  /// points; they are then evaluated by `value`, one by one. Nullable.
+  cpl_status (*values)(void* user, double t, size_t n, const double* sources, double* out);
+  /// Functions with equal `values` and equal numbers compute the same of their sources, so that one
+  /// of them can be evaluated for all; 0: there are no others.
+  int32_t alike;
 } cpl_function;
+
+enum { CPL_MAX_POINTS = 32 };  ///< of one call of cpl_function.values
 
 /// A signal: a named value of the aggregate itself.
 typedef enum cpl_signal_kind {

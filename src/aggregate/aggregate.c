@@ -201,6 +201,16 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ model ------------------------------------
 
+// Whether nothing would come of the end of a step: no component must be notified, no loop begins at
+// its values, no comparison waits for it.
+static bool ignores_steps(const cpli_aggregate* a) {
+  bool ignores =
+      a->n_settling == 0 && a->n_outside == 0 && a->plans[CPLI_PLAN_CONTINUOUS]->n_loops == 0;
+  for (int32_t k = 0; k < a->n_parts && ignores; k++)
+    ignores = !a->parts[k].m->base.can.completed_step && !a->parts[k].composite;
+  return ignores;
+}
+
 static cpl_status make_plans(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
   for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
@@ -208,6 +218,7 @@ static cpl_status make_plans(cpli_aggregate* a) {
     a->plans[i] = NULL;
     st = cpli_plan_make(a, (cpli_eval_plan_kind)i, &a->plans[i]);
   }
+  a->ignores_steps = st >= 0 && ignores_steps(a);
   return st >= 0 && a->rows != NULL ? cpli_rows_match(a) : st;
 }
 
@@ -298,10 +309,13 @@ static cpl_status get_derivatives(cpl_model* m, double* dx) {
 
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  cpl_status st = cpli_evaluate(a);
   *event = *end = false;
+  if (a->ignores_steps) return CPL_OK;
+  cpl_status st = cpli_evaluate(a);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     bool one = false, stop = false;
+    const cpli_part* part = &a->parts[k];
+    if (!part->m->base.can.completed_step && !part->composite) continue;
     st = a->parts[k].m->ops->completed_step(a->parts[k].m, &one, &stop);
     *event = *event || one;
     *end = *end || stop;

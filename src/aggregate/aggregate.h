@@ -5,12 +5,12 @@
 // components that couplings read, and signals. A plan visits the nodes in an order in which
 // everything is computed before it is needed; blocks of mutually dependent nodes are loops. Each
 // file has one concern: describe.c the variables seen from outside, plan.c the order, evaluate.c
-// the evaluation, loop.c the loops, newton.c (small systems: eliminate.c) the linear system of the
-// integrator, events.c the event iteration (updates.c its rounds, update_plan.c their order),
-// groups.c independent subsystems, direction.c derivatives in a direction, rows.c
-// loops as equations of the integrator, constraints.c constraints and gradients.c their
-// derivatives, linearize.c the partial derivatives of the whole, report.c the report, variants.c
-// the data per structure, aggregate.c the operations of a model.
+// the evaluation (batch.c of couplings that compute the same), loop.c the loops, newton.c (small
+// systems: eliminate.c) the linear system of the integrator, events.c the event iteration
+// (updates.c its rounds, update_plan.c their order), groups.c independent subsystems, direction.c
+// derivatives in a direction, rows.c loops as equations of the integrator, constraints.c
+// constraints and gradients.c their derivatives, linearize.c the partial derivatives of the whole,
+// report.c the report, variants.c the data per structure, aggregate.c the operations of a model.
 #pragma once
 
 #include "base/base.h"
@@ -94,11 +94,18 @@ typedef enum cpli_eval_op_kind {
 
 typedef struct cpli_eval_op {
   cpli_eval_op_kind kind;
-  int32_t part;          // of get and set
-  uint8_t type;          // cpl_type of get and set
-  int32_t first, count;  // in plan->nodes; a loop: its index
-  int32_t merged;        // number of its couplings, the last ones, that sets compute
+  int32_t part;                    // of get and set
+  uint8_t type;                    // cpl_type of get and set
+  int32_t first, count;            // in plan->nodes; a loop: its index
+  int32_t merged;                  // number of its couplings, the last ones, that sets compute
+  int32_t first_batch, n_batches;  // of its couplings, the first ones
 } cpli_eval_op;
+
+// Couplings of one operation that compute the same of different sources, next to each other.
+typedef struct cpli_batch {
+  int32_t first, count;  // in plan->nodes
+  int32_t sources;       // in plan->batch_sources: of each CPL_MAX_POINTS of them, source by source
+} cpli_batch;
 
 // The nodes a plan updates, and the dependencies it uses.
 typedef enum cpli_eval_plan_kind {
@@ -122,6 +129,9 @@ typedef struct cpli_eval_plan {
   uint32_t* refs;    // of those nodes, for get and set
   cpli_wire* wires;  // of those nodes, for couplings; for sets where they compute them
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
+  cpli_batch* batches;
+  int32_t* batch_sources;
+  size_t n_batches, cap_batches, n_batch_sources, cap_batch_sources;
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
   struct cpli_updates* updates;  // of a plan for events; else NULL
@@ -225,6 +235,7 @@ typedef struct cpli_aggregate {
   int64_t runs, events;    // counters: validity of values cached per run or between events
   int64_t evaluations;     // likewise, of values cached at one point
   int32_t stop;            // the event that requests a stop, from 1; 0: none
+  bool ignores_steps;      // nothing is to be done when a step is completed
   bool verified;           // the components' dependencies have been verified
   bool fresh;              // value[] belongs to the current point
   bool begun;              // the run has reached continuous time
@@ -289,6 +300,12 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
                             const int32_t* nodes, size_t n);
 /// Let the sets of inputs compute the plain couplings among these.
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p);
+
+//------------------------------------ batch.c ------------------------------------
+
+/// Put couplings of each operation that compute the same next to each other.
+cpl_status cpli_plan_batch(cpli_aggregate* a, cpli_eval_plan* p);
+cpl_status cpli_batch_evaluate(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_batch* b);
 
 //------------------------------------ verify.c ------------------------------------
 

@@ -116,7 +116,14 @@ static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
 static cpl_status couple(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
-  for (int32_t i = 0; i < op->count - op->merged; i++) {
+  int32_t done = 0;
+  for (int32_t k = 0; k < op->n_batches; k++) {
+    const cpli_batch* b = &p->batches[op->first_batch + k];
+    cpl_status st = cpli_batch_evaluate(a, p, b);
+    if (st != CPL_OK) return st;
+    done += b->count;
+  }
+  for (int32_t i = done; i < op->count - op->merged; i++) {
     if (wires[i].source >= 0) {
       a->value[nodes[i]] = wires[i].factor * a->value[wires[i].source] + wires[i].offset;
       continue;

@@ -233,14 +233,6 @@ typedef struct item {
   int32_t level, part, type, node, block;  // block >= 0: a loop
 } item;
 
-static int compare(const void* x, const void* y) {
-  const item *a = x, *b = y;
-  if (a->level != b->level) return a->level < b->level ? -1 : 1;
-  if (a->part != b->part) return a->part < b->part ? -1 : 1;
-  if (a->type != b->type) return a->type < b->type ? -1 : 1;
-  return a->node < b->node ? -1 : a->node > b->node;
-}
-
 static cpl_status add_loop(cpli_aggregate* a, cpli_eval_plan* p, int32_t block) {
   if (!cpli_grow(p->ctx, (void**)&p->loops, &p->cap_loops, p->n_loops, sizeof *p->loops))
     return cpli_nomem(p->ctx);
@@ -251,18 +243,41 @@ static cpl_status add_loop(cpli_aggregate* a, cpli_eval_plan* p, int32_t block) 
   return st;
 }
 
-// Nodes outside of loops, and the loops, sorted by level and component.
+static int32_t key_of(const item* it, int pass) {
+  return pass == 0 ? it->type : pass == 1 ? it->part + 1 : it->level;
+}
+
+// Stable, by one key that is not negative. start[] has room for all keys and two more.
+static void sort_by(const item* from, size_t n, int pass, item* to, int32_t* start,
+                    int32_t n_keys) {
+  memset(start, 0, ((size_t)n_keys + 2) * sizeof *start);
+  for (size_t i = 0; i < n; i++) start[key_of(&from[i], pass) + 1]++;
+  for (int32_t k = 0; k < n_keys; k++) start[k + 1] += start[k];
+  for (size_t i = 0; i < n; i++) to[start[key_of(&from[i], pass)]++] = from[i];
+}
+
+typedef struct sorter {
+  item *items, *other;
+  int32_t *start, n_start;
+} sorter;
+
+// Nodes outside of loops, and the loops, sorted by level, component, type and node.
 static size_t list_items(const cpli_aggregate* a, const cpli_blocks* b, cpli_eval_plan_kind kind,
-                         item* items) {
+                         sorter* s) {
   size_t n = 0;
-  for (int32_t k = 0; k < b->n_blocks; k++) {
-    int32_t node = b->order[b->first[k]];
+  for (int32_t node = 0; node < a->n_nodes; node++) {
+    int32_t k = b->block[node];
     bool loop = b->n_torn[k] > 0;
-    if (!in_plan(&a->nodes[node], kind)) continue;
-    items[n++] = (item){b->level[k], loop ? -1 : a->nodes[node].part, a->nodes[node].type, node,
-                        loop ? k : -1};
+    if (b->order[b->first[k]] != node || !in_plan(&a->nodes[node], kind)) continue;
+    s->items[n++] = (item){b->level[k], loop ? -1 : a->nodes[node].part, a->nodes[node].type, node,
+                           loop ? k : -1};
   }
-  qsort(items, n, sizeof *items, compare);
+  for (int pass = 0; pass < 3; pass++) {
+    sort_by(s->items, n, pass, s->other, s->start, s->n_start);
+    item* sorted = s->other;
+    s->other = s->items;
+    s->items = sorted;
+  }
   return n;
 }
 
@@ -290,23 +305,30 @@ static void swap_levels(cpli_blocks* b) {
 // A component that was set recomputes everything at the next get. So each value is computed as late
 // as possible where that needs fewer calls than as early as possible.
 static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_eval_plan_kind kind,
-                            item* items) {
-  size_t n = list_items(a, b, kind, items);
-  size_t early = count_calls(a, items, n);
+                            sorter* s) {
+  size_t n = list_items(a, b, kind, s);
+  size_t early = count_calls(a, s->items, n);
   swap_levels(b);
-  list_items(a, b, kind, items);
-  if (count_calls(a, items, n) < early) return n;
+  list_items(a, b, kind, s);
+  if (count_calls(a, s->items, n) < early) return n;
   swap_levels(b);
-  return list_items(a, b, kind, items);
+  return list_items(a, b, kind, s);
 }
 
 static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_kind kind) {
   cpli_blocks* b = p->blocks;
   cpl_status st = CPL_OK;
-  item* items = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *items);
-  int32_t* nodes = cpli_alloc(p->ctx, (size_t)b->n_blocks, sizeof *nodes);
-  if (items == NULL || nodes == NULL) st = cpli_nomem(p->ctx);
-  size_t n = st >= 0 ? choose_levels(a, b, kind, items) : 0;
+  size_t n_blocks = (size_t)b->n_blocks;
+  item* room = cpli_alloc(p->ctx, 2 * n_blocks, sizeof *room);
+  int32_t* nodes = cpli_alloc(p->ctx, n_blocks, sizeof *nodes);
+  // keys: types, components, levels
+  sorter s = {.items = room, .other = room + n_blocks, .n_start = UINT8_MAX + 1};
+  if (a->n_parts + 1 > s.n_start) s.n_start = a->n_parts + 1;
+  if (b->n_blocks + 1 > s.n_start) s.n_start = b->n_blocks + 1;
+  s.start = cpli_alloc(p->ctx, (size_t)s.n_start + 2, sizeof *s.start);
+  if (room == NULL || nodes == NULL || s.start == NULL) st = cpli_nomem(p->ctx);
+  size_t n = st >= 0 ? choose_levels(a, b, kind, &s) : 0;
+  const item* items = s.items;
   for (size_t i = 0; i < n && st >= 0;) {
     size_t count = 0, since = p->n_ops;
     int32_t level = items[i].level;
@@ -316,8 +338,9 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
     }
     if (st >= 0) st = cpli_plan_extend(a, p, since, nodes, count);
   }
-  cpli_free(p->ctx, items);
+  cpli_free(p->ctx, room);
   cpli_free(p->ctx, nodes);
+  cpli_free(p->ctx, s.start);
   return st;
 }
 
@@ -390,6 +413,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   cpl_status st = find_blocks(&b, p);
   if (st >= 0) st = schedule(a, p, kind);
   if (st >= 0) st = cpli_plan_merge(a, p);
+  if (st >= 0) st = cpli_plan_batch(a, p);
   if (st >= 0) check_plan(&b, p);
   if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
   cpli_graph_free(&b.graph);
@@ -407,6 +431,8 @@ void cpli_plan_destroy(cpli_eval_plan* p) {
   cpli_free(p->ctx, p->nodes);
   cpli_free(p->ctx, p->refs);
   cpli_free(p->ctx, p->wires);
+  cpli_free(p->ctx, p->batches);
+  cpli_free(p->ctx, p->batch_sources);
   cpli_free(p->ctx, p->loops);
   cpli_free(p->ctx, p);
 }

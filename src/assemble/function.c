@@ -6,6 +6,7 @@
 // fires repeatedly as soon as its mode is entered is reported as chattering.
 #include "assemble/function.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -37,6 +38,7 @@ void cpli_functions_free(cpli_functions* f) {
     cpli_expr_destroy(k->expr);
     if (k->curve != NULL) cpli_curve_free(k->curve);
   }
+  cpli_names_free(&f->keys);
   cpli_arena_free(&f->arena);
   f->kept = NULL;
 }
@@ -142,11 +144,17 @@ static const double close_by = 1e-3;  // this close to each other, relative to t
 // follow if all of them were false: 0 is no item of an Enumeration.
 static cpl_status formula_value(void* user, double t, const double* sources, double* out) {
   formula* q = user;
-  if (!q->now.begun && !q->now.guessed && q->mode == NULL) {
+  if (q->n_relations > 0 && !q->now.begun && !q->now.guessed && q->mode == NULL) {
     cpl_status st = cpli_expr_settle(q->expr, NULL, t, sources, q->frozen);
     q->now.guessed = st == CPL_OK;
   }
   return cpli_expr_value(q->expr, q->ctx, t, sources, q->frozen, out);
+}
+
+static cpl_status formula_values(void* user, double t, size_t n, const double* sources,
+                                 double* out) {
+  const formula* q = user;
+  return cpli_expr_values(q->expr, t, n, sources, out) ? CPL_OK : CPL_RETRY;
 }
 
 static cpl_status formula_gradient(void* user, double t, const double* sources, double* out) {
@@ -374,6 +382,24 @@ static const char* text_for_messages(cpli_functions* f, const cpli_located_text*
   return cpli_arena_strdup(&f->arena, whole);
 }
 
+// Numbers expressions by what they compute.
+static cpl_status find_alike(cpli_functions* f, const cpli_expr* expr, cpl_function* out) {
+  char key[400];
+  static_assert((int)CPL_MAX_POINTS == (int)CPLI_EXPR_LANES, "all points of a call at once");
+  if (!cpli_expr_key(expr, key, sizeof key)) return CPL_OK;
+  if (f->keys.ctx == NULL && cpli_names_init(&f->keys, f->ctx, 0) < 0) return CPL_ERR_NOMEM;
+  int32_t number = cpli_names_find(&f->keys, key);
+  if (number < 0) {
+    const char* copy = cpli_arena_strdup(&f->arena, key);
+    if (copy == NULL) return cpli_nomem(f->ctx);
+    number = cpli_names_add(&f->keys, copy, (int32_t)f->keys.count + 1);
+    if (number < 0) return CPL_ERR_NOMEM;
+  }
+  out->values = formula_values;
+  out->alike = number;
+  return CPL_OK;
+}
+
 static cpl_status fill(cpli_functions* f, names* s, const cpli_located_text* text, cpli_expr* expr,
                        cpl_function* out) {
   const int32_t* slots;
@@ -394,7 +420,8 @@ static cpl_status fill(cpli_functions* f, names* s, const cpli_located_text* tex
                         .user = q,
                         .text = shown,
                         .expression = expression};
-  return find_movers(f, q, s->refs, slots, n, out);
+  cpl_status st = find_alike(f, expr, out);
+  return st < 0 ? st : find_movers(f, q, s->refs, slots, n, out);
 }
 
 cpl_status cpli_function_of_text(cpli_functions* f, const cpli_located_text* text,

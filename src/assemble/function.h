@@ -23,6 +23,7 @@ typedef struct cpli_functions {
   cpl_port (*bridge)(void* user, cpli_ref ref);
   void* bridge_user;
   bool* used;  // by parameter: whether a constant expression depends on it. Nullable: not noted
+  cpli_names keys;  // expressions that compute the same: cpli_expr_key(), their number
 } cpli_functions;
 
 void cpli_functions_free(cpli_functions* f);

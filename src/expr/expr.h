@@ -100,6 +100,20 @@ cpl_status cpli_expr_gradient(const cpli_expr* expr, cpl_context* ctx, double t,
                               const double* values, const double* frozen, double* value,
                               double* gradient, double* by_time);
 
+//------------------------------------ many points ------------------------------------
+
+enum { CPLI_EXPR_LANES = 32 };  // maximum number of points per call
+
+/// The operations and constants as a text: expressions with the same text compute the same of their
+/// positions. false: not to be used with cpli_expr_values(), or the text is longer.
+bool cpli_expr_key(const cpli_expr* expr, char* out, size_t size);
+
+/// The values at n points, at most CPLI_EXPR_LANES: values[k * n + i] is position k at point i. The
+/// same numbers as by cpli_expr_value().
+/// Returns: false when something is not finite at one of them; cpli_expr_value() says whether that
+///          is a failure, and which.
+bool cpli_expr_values(const cpli_expr* expr, double t, size_t n, const double* values, double* out);
+
 //------------------------------------ relations ------------------------------------
 
 /// The number of comparisons, floor, ceil, round, sign, mod and rem that can change between events,

@@ -153,6 +153,11 @@ static cpl_status fail_function(draft* d, size_t at) {
 static cpl_status emit_power(draft* d, operand x, operand y, size_t at, operand* out) {
   double p = is_constant(y) && !is_constant(x) ? cpli_draft_value(d, y) : 0;
   if (p == 2) return cpli_draft_emit(d, OP_MUL, x, x, CPL_REAL, at, out);
+  if (p == 3) {
+    operand square;
+    cpl_status st = cpli_draft_emit(d, OP_MUL, x, x, CPL_REAL, at, &square);
+    return st < 0 ? st : cpli_draft_emit(d, OP_MUL, square, x, CPL_REAL, at, out);
+  }
   if (p == 1) {
     *out = x;
     out->type = CPL_REAL;

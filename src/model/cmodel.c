@@ -20,47 +20,33 @@ static void take_report(const cpl_model_host* host, const char* text) {
   snprintf(in->message, sizeof in->message, "%s", text);
 }
 
-static cpl_values values_of(const cpli_c_instance* in) {
-  const cpli_layout* at = &in->cm->at;
-  return (cpl_values){.t = in->t,
-                      .x = in->v + at->x,
-                      .u = in->v + at->u,
-                      .p = in->v + at->p,
-                      .w = in->v + at->w,
-                      .s = (const char* const*)in->text,
-                      .memory = in->memory,
-                      .host = &in->host,
-                      .z = in->v + at->a,
-                      .user = in->cm->host.user};
-}
-
 static void run_derivatives(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->derivatives(&c->v, c->out);
+  c->result = c->def->derivatives(c->v, c->out);
 }
 static void run_output_values(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->output_values(&c->v, c->out);
+  c->result = c->def->output_values(c->v, c->out);
 }
 static void run_indicators(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->indicators(&c->v, c->out);
+  c->result = c->def->indicators(c->v, c->out);
 }
 static void run_handler(void* user) {
   cpli_c_call* c = user;
-  c->result = c->handler(&c->v, c->actions);
+  c->result = c->handler(c->v, c->actions);
 }
 static void run_completed_step(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->completed_step(&c->v, c->event);
+  c->result = c->def->completed_step(c->v, c->event);
 }
 static void run_directional(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->directional(&c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
+  c->result = c->def->directional(c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
 }
 static void run_release(void* user) {
   cpli_c_call* c = user;
-  c->def->release(&c->v);
+  c->def->release(c->v);
 }
 
 // Calls a function of the model through `run`. After a crash it is not called again.
@@ -73,7 +59,8 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
   cpl_status known = c->early ? CPL_OK : cpli_cmodel_need_algebraics(in);
   if (known != CPL_OK) return known;
   c->def = in->cm->def;
-  c->v = values_of(in);
+  in->values.t = in->t;
+  c->v = &in->values;
   c->result = CPL_MODEL_OK;
   if (in->dead) {
     return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
@@ -94,10 +81,6 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
               in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
-}
-
-void cpli_cmodel_forget_results(cpli_c_instance* in) {
-  in->dx_known = in->y_known = in->a_known = false;
 }
 
 //------------------------------------ initialisation ------------------------------------
@@ -152,10 +135,9 @@ static cpl_status call_handler(cpli_c_instance* in, const char* function,
 
 // Between enter_init and exit_init everything may still change, so this is repeated after every
 // change.
-cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
+cpl_status cpli_cmodel_initialize_now(cpli_c_instance* in) {
   const cpl_model_def* def = in->cm->def;
   const cpli_layout* at = &in->cm->at;
-  if (in->phase != IN_INIT || in->initialized) return CPL_OK;
   memcpy(in->v + at->x, in->start, at->nx * sizeof(double));
   memcpy(in->v + at->w, in->start + at->nx, at->nw * sizeof(double));
   memcpy(in->v + at->a, in->start + at->nx + at->nw, at->na * sizeof(double));
@@ -631,6 +613,15 @@ static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   in->seed_u = in->seed_x + at->nx;
   in->d_dx = in->seed_u + at->nu;
   in->d_y = in->d_dx + at->nx;
+  in->values = (cpl_values){.x = in->v + at->x,
+                            .u = in->v + at->u,
+                            .p = in->v + at->p,
+                            .w = in->v + at->w,
+                            .s = (const char* const*)in->text,
+                            .memory = in->memory,
+                            .host = &in->host,
+                            .z = in->v + at->a,
+                            .user = in->cm->host.user};
   return true;
 }
 
@@ -658,6 +649,8 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   in->ops = model_ops;
   cpli_cmodel_constraint_ops(cm->def, &in->ops);
   cpl_status st = CPL_OK;
+  // one table for all of them stays in the cache
+  if (cm->def->n_constraints == 0 && cm->at.na == 0) in->base.ops = &model_ops;
   if (in->name == NULL || !allocate(in, ctx)) st = cpli_nomem(ctx);
   if (st >= 0) st = cpli_cmodel_residual_ops(in, ctx);
   if (st >= 0) st = reset(&in->base.base);

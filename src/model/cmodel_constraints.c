@@ -6,19 +6,19 @@
 
 static void run_active(void* user) {
   cpli_c_call* c = user;
-  c->count = c->def->active_constraints(&c->v);
+  c->count = c->def->active_constraints(c->v);
 }
 static void run_constraints(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->constraints(&c->v, c->out);
+  c->result = c->def->constraints(c->v, c->out);
 }
 static void run_jacobian(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->constraint_jacobian(&c->v, c->out);
+  c->result = c->def->constraint_jacobian(c->v, c->out);
 }
 static void run_projection(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->projection(&c->v, c->out);
+  c->result = c->def->projection(c->v, c->out);
 }
 
 static cpl_status count(cpl_model* m, size_t* n) {

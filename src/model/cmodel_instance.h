@@ -20,15 +20,16 @@ typedef struct cpli_c_instance {
   char* name;
   // data of every evaluation, kept together
   double t;
-  double next_time;
   double* v;  // all numbers, in the layout cm->at
   cpli_c_phase phase;
   bool dx_known, y_known, a_known;
   bool as_residuals;  // in continuous time the solver sets the algebraic variables
   bool a_given;       // in every mode
   bool initialized;
-  bool dead;  // a function of the model crashed
+  bool dead;          // a function of the model crashed
+  cpl_values values;  // as the model sees them
 
+  double next_time;
   double* start;       // x, w and algebraic variables as set before initialize
   double* guess;       // na: algebraic variables at the last accepted step or event
   double* sought;      // na: scratch of Newton's method
@@ -50,7 +51,7 @@ typedef struct cpli_c_instance {
 // One call of a function of the model: arguments and result.
 typedef struct cpli_c_call {
   const cpl_model_def* def;
-  cpl_values v;
+  const cpl_values* v;
   double* out;
   int (*handler)(const cpl_values*, cpl_event_actions*);
   cpl_event_actions* actions;
@@ -65,10 +66,15 @@ typedef struct cpli_c_call {
 cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
                               cpli_c_call* c);
 /// During initialisation, updates what initialize computes.
-cpl_status cpli_cmodel_initialize(cpli_c_instance* in);
+cpl_status cpli_cmodel_initialize_now(cpli_c_instance* in);
+static inline cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
+  return in->phase != IN_INIT || in->initialized ? CPL_OK : cpli_cmodel_initialize_now(in);
+}
 
 /// Results are computed again when they are read.
-void cpli_cmodel_forget_results(cpli_c_instance* in);
+static inline void cpli_cmodel_forget_results(cpli_c_instance* in) {
+  in->dx_known = in->y_known = in->a_known = false;
+}
 /// Sets a String. Nullable: text
 cpl_status cpli_cmodel_set_text(cpli_c_instance* in, uint32_t i, const char* text);
 /// The number of start values.
@@ -85,7 +91,10 @@ cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                   cpl_snapshot* snapshot);
 
 /// Update algebraic variables where the model solves for them itself.
-cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in);
+cpl_status cpli_cmodel_solve_algebraics(cpli_c_instance* in);
+static inline cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {
+  return in->cm->at.na == 0 || in->a_known ? CPL_OK : cpli_cmodel_solve_algebraics(in);
+}
 /// Update residuals, differentiated or not.
 cpl_status cpli_cmodel_need_residuals(cpli_c_instance* in);
 /// The current values become the initial guess of the next solution.

@@ -10,11 +10,11 @@
 
 static void run_residuals(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->residuals(&c->v, c->out);
+  c->result = c->def->residuals(c->v, c->out);
 }
 static void run_constraints(void* user) {
   cpli_c_call* c = user;
-  c->result = c->def->constraints(&c->v, c->out);
+  c->result = c->def->constraints(c->v, c->out);
 }
 
 static cpl_status evaluate(cpli_c_instance* in, double* g) {
@@ -48,10 +48,10 @@ static cpl_status no_way(cpli_c_instance* in) {
                      in->t, max);
 }
 
-cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {
+cpl_status cpli_cmodel_solve_algebraics(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
   bool given = in->a_given || (in->as_residuals && in->phase == IN_CONTINUOUS);
-  if (at->na == 0 || given || in->a_known) return CPL_OK;
+  if (given) return CPL_OK;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st != CPL_OK) return st;
   memcpy(in->sought, in->guess, at->na * sizeof(double));
