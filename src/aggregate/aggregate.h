@@ -9,8 +9,9 @@
 // systems: eliminate.c) the linear system of the integrator, events.c the event iteration
 // (updates.c its rounds, update_plan.c their order), groups.c independent subsystems, direction.c
 // derivatives in a direction, rows.c loops as equations of the integrator, constraints.c
-// constraints and gradients.c their derivatives, linearize.c the partial derivatives of the whole,
-// report.c the report, variants.c the data per structure, aggregate.c the operations of a model.
+// constraints and gradients.c their derivatives, descriptor.c the sparse descriptor form, linear.c
+// the linearisation, report.c the report, variants.c the data per structure, aggregate.c the
+// operations of a model.
 #pragma once
 
 #include "base/base.h"

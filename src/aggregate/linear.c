@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The public function that linearises a model, cpl_linearize(). It selects states, inputs and
-// outputs by name, reads the operating point and cuts the partial derivatives of linearize.c into
-// the matrices A, B, C and D.
+// outputs by name, reads the operating point and eliminates the algebraic unknowns of the
+// descriptor form (descriptor.h), which gives the matrices A, B, C and D.
 #include <math.h>
 
 #include "aggregate/aggregate.h"
-#include "aggregate/linearize.h"
+#include "aggregate/descriptor.h"
+#include "couplet/linearize.h"
 #include "model/adopt.h"
 
 void cpl_init_linearize_def(cpl_linearize_def* def, size_t size) {
@@ -20,9 +21,9 @@ typedef struct linear {
   cpli_arena arena;
   cpl_model* m;
   const cpl_linearize_def* def;
-  bool* used;                                   // items of `only` that matched something
-  int32_t *states, *derivatives, *state_index;  // variables, and which states they are
-  int32_t *inputs, *outputs;                    // variables
+  bool* used;                     // items of `only` that matched something
+  int32_t *states, *state_index;  // variables, and which states they are
+  int32_t *inputs, *outputs;      // variables
 } linear;
 
 //------------------------------------ choice ------------------------------------
@@ -104,7 +105,6 @@ static cpl_status find_states(linear* l) {
   for (int32_t i = 0, k = 0; i < l->shown.n_states && st >= 0; i++, k++) {
     while (d->states[k] != l->states[i]) k++;
     l->state_index[i] = k;
-    l->derivatives[i] = d->derivatives[k];
   }
   return st;
 }
@@ -154,43 +154,32 @@ static cpl_status read_point(linear* l, const double* x, double* dx) {
   return st;
 }
 
-static void copy_block(const double* all, int32_t n_all, int32_t row, int32_t column, int32_t rows,
-                       int32_t columns, double* out) {
-  for (int32_t c = 0; c < columns; c++) {
-    const double* from = all + (size_t)(column + c) * (size_t)n_all + row;
-    if (rows > 0) memcpy(out + (size_t)c * (size_t)rows, from, (size_t)rows * sizeof *out);
-  }
+// A column of two of the blocks: A and C, or B and D. dx is scratch.
+static void fill_column(linear* l, cpli_responses* r, int32_t column, double* dx, double* top,
+                        double* bottom) {
+  cpl_linear* s = &l->shown;
+  cpli_responses_of(r, column, dx, bottom);
+  for (int32_t i = 0; i < s->n_states; i++) top[i] = dx[l->state_index[i]];
 }
 
-// All four blocks at once: rows are derivatives and outputs, columns states and inputs.
-static cpl_status fill_blocks(linear* l, const double* x) {
+static cpl_status fill_blocks(linear* l, const double* x, double* dx) {
   cpl_linear* s = &l->shown;
-  cpl_context* ctx = l->m->base.ctx;
-  int32_t n = s->n_states, m = s->n_inputs, p = s->n_outputs, rows = n + p, columns = n + m;
-  size_t size = (size_t)rows * (size_t)columns;
-  int32_t* vars = cpli_alloc(ctx, (size_t)rows + (size_t)columns, sizeof *vars);
-  double* all = cpli_alloc(ctx, size, sizeof *all);
-  double* blocks = cpli_arena_alloc(&l->arena, size, sizeof *blocks);
-  cpl_status st = vars != NULL && all != NULL && blocks != NULL ? CPL_OK : cpli_nomem(ctx);
-  if (st >= 0) {
-    memcpy(vars, l->derivatives, (size_t)n * sizeof *vars);
-    memcpy(vars + n, l->outputs, (size_t)p * sizeof *vars);
-    memcpy(vars + rows, l->states, (size_t)n * sizeof *vars);
-    memcpy(vars + rows + n, l->inputs, (size_t)m * sizeof *vars);
-    st = cpli_partials(l->m, x, vars, rows, vars + rows, columns, all);
-  }
-  if (st >= 0) {
-    double* next = blocks;
-    const double** block[] = {&s->a, &s->b, &s->c, &s->d};
-    for (int k = 0; k < 4; k++) {
-      int32_t height = k < 2 ? n : p, width = k % 2 == 0 ? n : m;
-      copy_block(all, rows, k < 2 ? 0 : n, k % 2 == 0 ? 0 : n, height, width, next);
-      *block[k] = next;
-      next += (size_t)height * (size_t)width;
-    }
-  }
-  cpli_free(ctx, vars);
-  cpli_free(ctx, all);
+  size_t n = (size_t)s->n_states, m = (size_t)s->n_inputs, p = (size_t)s->n_outputs;
+  cpli_descriptor* d = NULL;
+  cpli_responses* r = NULL;
+  double* a = cpli_arena_alloc(&l->arena, (n + p) * (n + m), sizeof *a);
+  if (a == NULL) return cpli_nomem(l->m->base.ctx);
+  double *b = a + n * n, *c = b + n * m, *direct = c + p * n;
+  cpl_status st =
+      cpli_descriptor_make(l->m, x, l->inputs, s->n_inputs, l->outputs, s->n_outputs, &d);
+  if (st == CPL_OK) st = cpli_responses_make(d, l->m->base.name, &r);
+  for (size_t i = 0; i < n && st == CPL_OK; i++)
+    fill_column(l, r, l->state_index[i], dx, a + i * n, c + i * p);
+  for (size_t i = 0; i < m && st == CPL_OK; i++)
+    fill_column(l, r, d->n + (int32_t)i, dx, b + i * n, direct + i * p);
+  s->a = a, s->b = b, s->c = c, s->d = direct;
+  cpli_responses_destroy(r);
+  cpli_descriptor_destroy(d);
   return st;
 }
 
@@ -199,10 +188,9 @@ static cpl_status linearise(linear* l) {
   size_t n = (size_t)d->n_states, vars = (size_t)d->n_vars;
   double* x = cpli_arena_alloc(&l->arena, 2 * n, sizeof *x);
   l->used = cpli_arena_alloc(&l->arena, l->def->n_only, sizeof *l->used);
-  l->states = cpli_arena_alloc(&l->arena, 3 * n + 2 * vars, sizeof *l->states);
+  l->states = cpli_arena_alloc(&l->arena, 2 * n + 2 * vars, sizeof *l->states);
   if (x == NULL || l->used == NULL || l->states == NULL) return cpli_nomem(l->m->base.ctx);
-  l->derivatives = l->states + n;
-  l->state_index = l->derivatives + n;
+  l->state_index = l->states + n;
   l->inputs = l->state_index + n;
   l->outputs = l->inputs + vars;
   cpl_status st = find_states(l);
@@ -210,7 +198,7 @@ static cpl_status linearise(linear* l) {
   if (st >= 0) st = check_only(l);
   if (st >= 0 && n > 0) st = l->m->ops->get_states(l->m, x);
   if (st >= 0) st = read_point(l, x, x + n);
-  if (st == CPL_OK) st = fill_blocks(l, x);
+  if (st == CPL_OK) st = fill_blocks(l, x, x + n);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // no shorter step can be tried here
 }
 
