@@ -40,6 +40,8 @@
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/solver.h"
+#include "couplet/spectrum.h"
+#include "couplet/steady.h"
 #include "couplet/study.h"
 #include "couplet/system.h"
 #include "couplet/table.h"

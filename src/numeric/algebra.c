@@ -23,7 +23,8 @@ static double size_of(const cpli_algebra* a, const double* step, const double* z
   double max = 0;
   for (size_t i = 0; i < a->n; i++) {
     if (step[i] == 0) continue;
-    double size = fabs(step[i]) / fmax(fabs(z[i]), fabs(z[i] - a->step[i]));
+    double magnitude = fmax(fabs(z[i]), fabs(z[i] - a->step[i]));
+    double size = fabs(step[i]) / fmax(magnitude, a->relevant * a->nominal[i]);
     if (!(size <= max)) max = size;
   }
   return max;

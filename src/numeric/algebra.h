@@ -18,6 +18,7 @@ typedef struct cpli_algebra {
   cpl_status (*factor)(void* user);
   cpl_status (*solve)(void* user, const double* g, double* step);
   double* nominal;  // n: magnitudes of the variables; set by the caller
+  double relevant;  // values below this fraction of their nominal count as zero; 0: none does
 
   bool ready;   // a factorisation exists
   int32_t bad;  // after CPL_RETRY: the variable the residuals do not determine, or -1
