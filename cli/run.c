@@ -207,6 +207,9 @@ static const cli_option options[] = {
     {"linear", 0, "direct|gmres",
      "how cvode solves its linear systems: factorised (the default) or matrix-free", CLI_TEXT,
      AT(linear)},
+    {"steady", 0, NULL,
+     "begin at the rest point, searched from the start values (models and systems of models)",
+     CLI_FLAG, AT(steady)},
     {"loops", 0, "nested|as-rows",
      "how algebraic loops of a system are solved: in every evaluation (the default), or, with "
      "solver ida, their equations together with those of the states",

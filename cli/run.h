@@ -20,7 +20,7 @@ typedef struct run_args {
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
   cli_list set, record, solver;
   cli_package package;
-  bool stats, json, quiet, units, per_model, one_solver, isolate, view, live, processes,
+  bool stats, json, quiet, units, per_model, one_solver, steady, isolate, view, live, processes,
       ignore_extra;
 } run_args;
 

@@ -59,6 +59,7 @@ static cpl_status make_settings(session* s, cpl_experiment_def* e, cpl_experimen
   e->rtol = a->rtol, e->atol = a->atol;
   e->solver = s->solvers.all;
   e->linear = a->linear, e->projection = a->projection, e->loops = a->loops;
+  if (a->steady) e->steady = "true";
   out->path = s->path, out->source = s->source, out->experiment = e;
   if (a->as != NULL)
     out->as = strcmp(a->as, "cs") == 0 ? CPL_AS_CO_SIMULATION : CPL_AS_MODEL_EXCHANGE;

@@ -7,6 +7,7 @@
 set(SLOW_TESTS
   "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
   "^aggregate/(directional|event_order|serialize)$"
+  "^analysis/large$"
   "^assemble/(follow|snapshot|switching_loop|tlm)$"
   "^fmi/(image|library|mutation)$"
   "^format/number$"

@@ -81,7 +81,10 @@ typedef struct cpl_solver_def {
   int32_t max_events;      ///< events without progress in time that are chattering; 0: 100
   bool saves_states;       ///< offer saved states, where the model does: the solver is restarted
                            ///< after a restore, which changes results within the tolerances
-  double reserved[5];      ///< for later versions; 0
+  /// Called with the model at the end of its initialisation, in continuous time, to change its
+  /// states, e.g. cpl_steady_start(); *next_time is its next time event. Nullable.
+  cpl_status (*at_start)(cpl_model* m, double t, double* next_time);
+  double reserved[4];  ///< for later versions; 0
 } cpl_solver_def;
 
 /// The solver of one model of a system.

@@ -35,7 +35,7 @@ typedef struct cpl_participation {
 /// An eigenvalue and its motion; of a conjugate pair there is one, with the positive imaginary
 /// part.
 typedef struct cpl_eigen_mode {
-  double re, im;                     ///< [1/s]
+  double re, im;                    ///< [1/s]
   const cpl_participation* states;  ///< the largest shares, at most five
   int32_t n_states;
 } cpl_eigen_mode;

@@ -67,6 +67,12 @@ typedef struct cpl_steady {
 CPL_API cpl_status cpl_steady_create(cpl_model* m, const cpl_steady_def* def, cpl_steady** out);
 CPL_API void cpl_steady_destroy(cpl_steady* s);  ///< Nullable: s
 
+/// For cpl_solver_def.at_start: the model begins at its rest point. Warns where that point is one
+/// of many, or at rest at this time only.
+CPL_API cpl_status cpl_steady_start(cpl_model* m, double t, double* next_time);
+/// The same warnings.
+CPL_API void cpl_steady_warn(const cpl_steady* s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -244,6 +244,7 @@ typedef struct cpl_experiment_def {
   const char* linear;      ///< how cvode solves its linear systems: "direct", "gmres". Nullable
   const char* projection;  ///< "auto", "lazy", "every", "events", "off". Nullable
   const char* loops;       ///< algebraic loops: "nested", "as-rows". Nullable
+  const char* steady;      ///< "true": the run begins at its rest point; "false". Nullable
 } cpl_experiment_def;
 
 CPL_DEFAULTS(experiment_def)  ///< cpl_default_experiment_def()

@@ -17,16 +17,10 @@ enum { CONSTANT = -1 };  // the column of what depends on no unknown and no inpu
 // The temporary column of an input, and back.
 static int32_t of_input(int32_t i) { return -2 - i; }
 
-typedef struct triplet {
-  int32_t row, column;
-  double value;
-} triplet;
-
 typedef struct builder {
   cpl_context* ctx;
-  int32_t n_states, n;
-  triplet* triplets;
-  size_t n_triplets, cap;
+  int32_t n;  // unknowns so far
+  cpli_triplets triplets;
 } builder;
 
 // A model in the whole: where its states begin, and the column of each of its variables that is an
@@ -43,10 +37,7 @@ static cpl_status add_model(builder* b, const scope* s, const int32_t* wanted, i
 
 static cpl_status add(builder* b, int32_t row, int32_t column, double value) {
   if (value == 0 || column == CONSTANT) return CPL_OK;
-  if (!cpli_grow(b->ctx, (void**)&b->triplets, &b->cap, b->n_triplets, sizeof *b->triplets))
-    return cpli_nomem(b->ctx);
-  b->triplets[b->n_triplets++] = (triplet){row, column, value};
-  return CPL_OK;
+  return cpli_triplets_add(&b->triplets, row, column, value);
 }
 
 // A new algebraic unknown v: its equation 0 = -v + ... begins.
@@ -366,44 +357,6 @@ static cpl_status add_model(builder* b, const scope* s, const int32_t* wanted, i
 
 //------------------------------------ the whole ------------------------------------
 
-// Compressed columns with ascending rows: two counting sorts, by row and then (stable) by column;
-// entries at the same place are added.
-static cpl_status compress(builder* b, cpli_descriptor* d) {
-  cpl_context* ctx = b->ctx;
-  size_t columns = (size_t)d->n + (size_t)d->n_inputs, n = b->n_triplets;
-  int32_t* start = cpli_alloc(ctx, columns + 2, sizeof *start);
-  int32_t* by_row = cpli_alloc(ctx, 2 * n, sizeof *by_row);
-  d->first = cpli_alloc(ctx, columns + 1, sizeof *d->first);
-  d->row = cpli_alloc(ctx, n, sizeof *d->row);
-  d->entries = cpli_alloc(ctx, n, sizeof *d->entries);
-  bool fine =
-      start != NULL && by_row != NULL && d->first != NULL && d->row != NULL && d->entries != NULL;
-  for (size_t i = 0; i < n && fine; i++) {
-    int32_t* column = &b->triplets[i].column;
-    if (*column < 0) *column = d->n - 2 - *column;
-  }
-  if (fine) {
-    int32_t *sorted = by_row + n, entries = 0, column = -1, row = -1;
-    for (size_t i = 0; i < n; i++) start[b->triplets[i].row + 2]++;
-    for (size_t i = 0; i < columns; i++) start[i + 2] += start[i + 1];
-    for (size_t i = 0; i < n; i++) by_row[start[b->triplets[i].row + 1]++] = (int32_t)i;
-    memset(start, 0, (columns + 2) * sizeof *start);
-    for (size_t i = 0; i < n; i++) start[b->triplets[i].column + 2]++;
-    for (size_t i = 0; i < columns; i++) start[i + 2] += start[i + 1];
-    for (size_t i = 0; i < n; i++) sorted[start[b->triplets[by_row[i]].column + 1]++] = by_row[i];
-    for (size_t i = 0; i < n; i++) {
-      const triplet* t = &b->triplets[sorted[i]];
-      while (column < t->column) d->first[++column] = entries, row = -1;
-      if (t->row != row) d->row[entries++] = row = t->row;
-      d->entries[entries - 1] += t->value;
-    }
-    while (column < (int32_t)columns) d->first[++column] = entries;
-  }
-  cpli_free(ctx, start);
-  cpli_free(ctx, by_row);
-  return fine ? CPL_OK : cpli_nomem(ctx);
-}
-
 // The column of each variable that is an input of the descriptor.
 static cpl_status mark_inputs(const cpl_model* m, const int32_t* inputs, int32_t n, int32_t** out) {
   cpl_context* ctx = m->base.ctx;
@@ -424,7 +377,7 @@ cpl_status cpli_descriptor_make(cpl_model* m, const double* x, const int32_t* in
   if (d == NULL) return cpli_nomem(ctx);
   *d = (cpli_descriptor){.ctx = ctx, .n_states = n, .n_inputs = n_inputs, .n_outputs = n_outputs};
   d->outputs = cpli_alloc(ctx, (size_t)n_outputs, sizeof *d->outputs);
-  builder b = {.ctx = ctx, .n_states = n, .n = n};
+  builder b = {.ctx = ctx, .n = n, .triplets = {.ctx = ctx}};
   cpl_status st = d->outputs != NULL ? mark_inputs(m, inputs, n_inputs, &column) : cpli_nomem(ctx);
   scope s = {.m = m, .x = x, .column = column};
   if (st >= 0) st = add_model(&b, &s, outputs, n_outputs, d->outputs);
@@ -432,17 +385,19 @@ cpl_status cpli_descriptor_make(cpl_model* m, const double* x, const int32_t* in
   for (int32_t i = 0; i < n_outputs && st == CPL_OK; i++) {
     if (d->outputs[i] < CONSTANT) d->outputs[i] = d->n - 2 - d->outputs[i];
   }
-  if (st == CPL_OK) st = compress(&b, d);
+  for (size_t i = 0; i < b.triplets.n && st == CPL_OK; i++) {
+    int32_t* at = &b.triplets.items[i].column;
+    if (*at < CONSTANT) *at = d->n - 2 - *at;
+  }
+  if (st == CPL_OK) st = cpli_triplets_compress(&b.triplets, d->n, d->n + n_inputs, &d->j);
   cpli_free(ctx, column);
-  cpli_free(ctx, b.triplets);
+  cpli_triplets_free(&b.triplets);
   return st;
 }
 
 void cpli_descriptor_destroy(cpli_descriptor* d) {
   if (d == NULL) return;
-  cpli_free(d->ctx, d->first);
-  cpli_free(d->ctx, d->row);
-  cpli_free(d->ctx, d->entries);
+  cpli_compressed_free(d->ctx, &d->j);
   cpli_free(d->ctx, d->outputs);
   cpli_free(d->ctx, d);
 }
@@ -459,7 +414,7 @@ struct cpli_responses {
 cpl_status cpli_responses_make(const cpli_descriptor* d, const char* name, cpli_responses** out) {
   cpli_responses* r = *out = cpli_alloc(d->ctx, 1, sizeof *r);
   if (r == NULL) return cpli_nomem(d->ctx);
-  size_t entries = (size_t)d->first[d->n];
+  size_t entries = (size_t)d->j.first[d->n];
   r->d = d;
   r->n = d->n - d->n_states;
   r->first = cpli_alloc(d->ctx, (size_t)r->n + 1, sizeof *r->first);
@@ -470,10 +425,10 @@ cpl_status cpli_responses_make(const cpli_descriptor* d, const char* name, cpli_
     return cpli_nomem(d->ctx);
   int32_t n = 0;
   for (int32_t c = 0; c < r->n; c++) {
-    for (int32_t e = d->first[d->n_states + c]; e < d->first[d->n_states + c + 1]; e++) {
-      if (d->row[e] < d->n_states) continue;
-      r->row[n] = d->row[e] - d->n_states;
-      r->entries[n++] = d->entries[e];
+    for (int32_t e = d->j.first[d->n_states + c]; e < d->j.first[d->n_states + c + 1]; e++) {
+      if (d->j.row[e] < d->n_states) continue;
+      r->row[n] = d->j.row[e] - d->n_states;
+      r->entries[n++] = d->j.entries[e];
     }
     r->first[c + 1] = n;
   }
@@ -498,9 +453,9 @@ void cpli_responses_of(cpli_responses* r, int32_t column, double* dx, double* y)
   const cpli_descriptor* d = r->d;
   if (r->n > 0) memset(r->v, 0, (size_t)r->n * sizeof *r->v);
   if (dx != NULL && d->n_states > 0) memset(dx, 0, (size_t)d->n_states * sizeof *dx);
-  for (int32_t e = d->first[column]; e < d->first[column + 1]; e++) {
-    if (d->row[e] >= d->n_states) r->v[d->row[e] - d->n_states] -= d->entries[e];
-    else if (dx != NULL) dx[d->row[e]] += d->entries[e];
+  for (int32_t e = d->j.first[column]; e < d->j.first[column + 1]; e++) {
+    if (d->j.row[e] >= d->n_states) r->v[d->j.row[e] - d->n_states] -= d->j.entries[e];
+    else if (dx != NULL) dx[d->j.row[e]] += d->j.entries[e];
   }
   if (r->n > 0) cpli_sparse_solve(r->factors, r->v);
   for (int32_t i = 0; i < d->n_outputs && y != NULL; i++) {
@@ -510,8 +465,8 @@ void cpli_responses_of(cpli_responses* r, int32_t column, double* dx, double* y)
   }
   for (int32_t c = 0; c < r->n && dx != NULL; c++) {
     if (r->v[c] == 0) continue;
-    for (int32_t e = d->first[d->n_states + c]; e < d->first[d->n_states + c + 1]; e++) {
-      if (d->row[e] < d->n_states) dx[d->row[e]] += d->entries[e] * r->v[c];
+    for (int32_t e = d->j.first[d->n_states + c]; e < d->j.first[d->n_states + c + 1]; e++) {
+      if (d->j.row[e] < d->n_states) dx[d->j.row[e]] += d->j.entries[e] * r->v[c];
     }
   }
 }

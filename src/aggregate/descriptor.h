@@ -10,14 +10,14 @@
 
 #include "base/base.h"
 #include "couplet/interface.h"
+#include "numeric/triplets.h"
 
 typedef struct cpli_descriptor {
   cpl_context* ctx;
   int32_t n_states, n_inputs, n_outputs;
-  int32_t n;             // unknowns, states first; as many equations, derivatives first
-  int32_t *first, *row;  // compressed columns: n unknowns, then the inputs
-  double* entries;
-  int32_t* outputs;  // the column of each output: an unknown or an input; -1: it is constant
+  int32_t n;          // unknowns, states first; as many equations, derivatives first
+  cpli_compressed j;  // n unknowns, then the inputs
+  int32_t* outputs;   // the column of each output: an unknown or an input; -1: it is constant
 } cpli_descriptor;
 
 /// At the present point of the model, in continuous time, which is restored afterwards; x are its

@@ -22,7 +22,7 @@ static const cpl_variable* variable(const cpli_rest* r, int32_t var) {
 const char* cpli_rest_name(const cpli_rest* r, int32_t i) {
   const cpl_description* d = r->m->base.desc;
   if (i < r->n) return d->vars[d->states[i]].name;
-  return i < r->n + r->n_free ? variable(r, r->free_vars[i - r->n])->name : "a constraint";
+  return variable(r, r->free_vars[i - r->n])->name;
 }
 
 static cpl_status refuse(const cpli_rest* r, int32_t var, const char* what, const char* why) {
@@ -200,17 +200,10 @@ static cpl_status values_at(cpli_rest* r, const double* x, const double* p, doub
 
 cpl_status cpli_rest_residuals(void* rest, const double* z, double* g) {
   cpli_rest* r = rest;
-  const double* m = z + r->n + r->n_free;
   if (cpli_cancelled(r->ctx)) return cpli_interrupted(r->ctx, r->m->base.name, r->def->time);
   cpl_status st = values_at(r, z, z + r->n, g, g + r->n);
   if (st != CPL_OK || r->n_constraints == 0) return st;
-  st = r->m->ops->constraints->get(r->m, g + r->n + r->n_targets);
-  if (st == CPL_OK) st = cpli_constraint_gradients(r->m, z, r->n_constraints, r->gradients);
-  for (int32_t i = 0; i < r->n_constraints && st == CPL_OK; i++) {
-    for (int32_t j = 0; j < r->n; j++)
-      g[j] -= r->gradients[(size_t)i * (size_t)r->n + (size_t)j] * m[i];
-  }
-  return st;
+  return r->m->ops->constraints->get(r->m, r->residues);
 }
 
 static void note_signs(cpli_rest* r, bool* crossed) {
@@ -280,83 +273,92 @@ static cpl_status difference_free(cpli_rest* r, const double* z, double* out) {
   return st;
 }
 
-typedef struct filling {
-  cpli_rest* r;
-  int32_t n;
-} filling;
-
-static void put(filling* f, int32_t row, double value) {
-  f->r->row[f->n] = row;
-  f->r->entries[f->n++] = value;
-}
-
-// Of the descriptor's column c: its own rows with the shift, targets, constraints.
-static void fill_unknown(filling* f, int32_t c) {
-  cpli_rest* r = f->r;
+// M: columns of the descriptor with the shift, then of the freed variables.
+static cpl_status fill_matrix(cpli_rest* r, const double* columns, cpli_triplets* t) {
   const cpli_descriptor* d = r->d;
-  bool diagonal = c >= r->n;
-  for (int32_t e = d->first[c]; e < d->first[c + 1]; e++) {
-    bool here = c < r->n && d->row[e] == c;
-    diagonal = diagonal || here;
-    put(f, d->row[e], d->entries[e] - (here ? r->shift : 0));
+  int32_t targets = d->n, constraints = d->n + r->n_targets, height = r->n + r->n_targets;
+  cpl_status st = CPL_OK;
+  for (int32_t c = 0; c < d->n && st >= 0; c++) {
+    for (int32_t e = d->j.first[c]; e < d->j.first[c + 1] && st >= 0; e++)
+      st = cpli_triplets_add(t, d->j.row[e], c, d->j.entries[e]);
+    if (c < r->n && st >= 0) st = cpli_triplets_add(t, c, c, -r->shift);
   }
-  if (!diagonal) put(f, c, -r->shift);
-  for (int32_t i = 0; i < r->n_targets; i++) {
-    if (d->outputs[i] == c) put(f, d->n + i, 1);
+  for (int32_t i = 0; i < r->n_targets && st >= 0; i++) {
+    if (d->outputs[i] >= 0) st = cpli_triplets_add(t, targets + i, d->outputs[i], 1);
   }
-  for (int32_t i = 0; i < r->n_constraints && c < r->n; i++) {
-    double value = r->gradients[(size_t)i * (size_t)r->n + (size_t)c];
-    if (value != 0) put(f, d->n + r->n_targets + i, value);
-  }
-}
-
-// Redundant constraints make the matrix singular, except for a small diagonal entry, which changes
-// the iteration and not its solution.
-static double weakest(const cpli_rest* r) {
-  double gradient = 0, slope = 0;
-  for (size_t i = 0; i < (size_t)r->n_constraints * (size_t)r->n; i++)
-    gradient = fmax(gradient, fabs(r->gradients[i]));
-  for (int32_t e = 0; e < r->d->first[r->n]; e++) slope = fmax(slope, fabs(r->d->entries[e]));
-  return 1e-10 * gradient * gradient / fmax(slope, DBL_MIN);
-}
-
-static void fill_matrix(cpli_rest* r, const double* columns) {
-  const cpli_descriptor* d = r->d;
-  size_t height = (size_t)r->n + (size_t)r->n_targets;
-  filling f = {.r = r};
-  for (int32_t c = 0; c < d->n; c++) {
-    r->first[c] = f.n;
-    fill_unknown(&f, c);
-  }
-  for (int32_t i = 0; i < r->n_free; i++) {
-    r->first[d->n + i] = f.n;
-    for (size_t k = 0; k < height; k++) {
-      double value = columns[(size_t)i * height + k];
-      if (value != 0) put(&f, (int32_t)k < r->n ? (int32_t)k : d->n + (int32_t)k - r->n, value);
+  for (int32_t i = 0; i < r->n_free && st >= 0; i++) {
+    for (int32_t k = 0; k < height && st >= 0; k++) {
+      double value = columns[(size_t)i * (size_t)height + (size_t)k];
+      int32_t row = k < r->n ? k : targets + k - r->n;
+      if (value != 0) st = cpli_triplets_add(t, row, d->n + i, value);
     }
   }
-  double weak = r->n_constraints > 0 ? weakest(r) : 0;
-  for (int32_t i = 0; i < r->n_constraints; i++) {
-    r->first[d->n + r->n_free + i] = f.n;
-    for (int32_t j = 0; j < r->n; j++) {
+  for (int32_t i = 0; i < r->n_constraints && st >= 0; i++) {
+    for (int32_t j = 0; j < r->n && st >= 0; j++) {
       double value = r->gradients[(size_t)i * (size_t)r->n + (size_t)j];
-      if (value != 0) put(&f, j, -value);
+      if (value != 0) st = cpli_triplets_add(t, constraints + i, j, value);
     }
-    put(&f, d->n + r->n_targets + i, -weak);
   }
-  r->first[r->size] = f.n;
+  return st;
+}
+
+// Equations of nodes hold exactly; the others are those of the least squares.
+static bool is_exact(const cpli_rest* r, int32_t row) { return row >= r->n && row < r->d->n; }
+
+// The augmented system: residuals of all equations, unknowns, and equations that hold exactly have
+// multipliers in the place of their residuals.
+static cpl_status fill_augmented(cpli_rest* r, cpli_triplets* t) {
+  const cpli_compressed* m = &r->matrix;
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < r->n_rows; i++) r->weights[i] = 0;
+  for (int32_t e = 0; e < m->first[m->n]; e++)
+    r->weights[m->row[e]] = fmax(r->weights[m->row[e]], fabs(m->entries[e]));
+  for (int32_t i = 0; i < r->n_rows && st >= 0; i++) {
+    r->weights[i] = r->weights[i] > 0 ? 1 / r->weights[i] : 1;
+    st = cpli_triplets_add(t, i, i, is_exact(r, i) ? 0 : -1);
+  }
+  for (int32_t c = 0; c < m->n && st >= 0; c++) {
+    for (int32_t e = m->first[c]; e < m->first[c + 1] && st >= 0; e++) {
+      double value = m->entries[e] * r->weights[m->row[e]];
+      st = cpli_triplets_add(t, m->row[e], r->n_rows + c, value);
+      if (st >= 0) st = cpli_triplets_add(t, r->n_rows + c, m->row[e], value);
+    }
+  }
+  return st;
 }
 
 static void forget_matrix(cpli_rest* r) {
   cpli_descriptor_destroy(r->d);
   cpli_sparse_destroy(r->factors);
-  cpli_free(r->ctx, r->first);
-  cpli_free(r->ctx, r->row);
-  cpli_free(r->ctx, r->entries);
+  cpli_compressed_free(r->ctx, &r->matrix);
+  cpli_compressed_free(r->ctx, &r->system);
+  cpli_free(r->ctx, r->weights);
   cpli_free(r->ctx, r->b);
   r->d = NULL, r->factors = NULL;
-  r->first = r->row = NULL;
-  r->entries = r->b = NULL;
+  r->weights = r->b = NULL;
+}
+
+// M as it is, or the augmented system of it.
+static cpl_status make_system(cpli_rest* r, const double* columns) {
+  cpli_triplets t = {.ctx = r->ctx};
+  r->n_rows = r->d->n + r->n_targets + r->n_constraints;
+  cpl_status st = fill_matrix(r, columns, &t);
+  bool square = r->n_constraints == 0;
+  if (st >= 0)
+    st = cpli_triplets_compress(&t, r->n_rows, r->d->n + r->n_free,
+                                square ? &r->system : &r->matrix);
+  if (st >= 0 && !square) {
+    t.n = 0;
+    r->weights = cpli_alloc(r->ctx, (size_t)r->n_rows, sizeof *r->weights);
+    st = r->weights != NULL ? fill_augmented(r, &t) : cpli_nomem(r->ctx);
+    int32_t size = r->n_rows + r->matrix.n;
+    if (st >= 0) st = cpli_triplets_compress(&t, size, size, &r->system);
+  }
+  cpli_triplets_free(&t);
+  if (st < 0) return st;
+  r->b = cpli_alloc(r->ctx, (size_t)r->system.n, sizeof *r->b);
+  if (r->b == NULL) return cpli_nomem(r->ctx);
+  return cpli_sparse_make(r->ctx, r->system.n, r->system.first, r->system.row, false, &r->factors);
 }
 
 static cpl_status make_matrix(cpli_rest* r, const double* z) {
@@ -365,21 +367,10 @@ static cpl_status make_matrix(cpli_rest* r, const double* z) {
   if (columns == NULL) return cpli_nomem(r->ctx);
   forget_matrix(r);
   cpl_status st = r->n_free > 0 ? difference_free(r, z, columns) : CPL_OK;
+  if (st == CPL_OK) st = cpli_constraint_gradients(r->m, z, r->n_constraints, r->gradients);
   if (st == CPL_OK)
     st = cpli_descriptor_make(r->m, z, NULL, 0, r->target_vars, r->n_targets, &r->d);
-  if (st == CPL_OK) {
-    r->size = r->d->n + r->n_free + r->n_constraints;
-    size_t n = (size_t)r->d->first[r->d->n] + (size_t)r->n + (size_t)r->n_targets +
-               height * (size_t)r->n_free + (size_t)r->n_constraints * (2 * (size_t)r->n + 1);
-    r->first = cpli_alloc(r->ctx, (size_t)r->size + 1, sizeof *r->first);
-    r->row = cpli_alloc(r->ctx, n, sizeof *r->row);
-    r->entries = cpli_alloc(r->ctx, n, sizeof *r->entries);
-    r->b = cpli_alloc(r->ctx, (size_t)r->size, sizeof *r->b);
-    bool fine = r->first != NULL && r->row != NULL && r->entries != NULL && r->b != NULL;
-    if (fine) fill_matrix(r, columns);
-    st = fine ? cpli_sparse_make(r->ctx, r->size, r->first, r->row, false, &r->factors)
-              : cpli_nomem(r->ctx);
-  }
+  if (st == CPL_OK) st = make_system(r, columns);
   cpli_free(r->ctx, columns);
   return st;
 }
@@ -387,91 +378,114 @@ static cpl_status make_matrix(cpli_rest* r, const double* z) {
 // algebra.h calls this at the point of the last residuals, which is where the model is.
 cpl_status cpli_rest_factor(void* rest) {
   cpli_rest* r = rest;
-  double* z = cpli_alloc(r->ctx, (size_t)r->n + (size_t)r->n_free, sizeof *z);
+  double* z = cpli_alloc(r->ctx, (size_t)r->all, sizeof *z);
   if (z == NULL) return cpli_nomem(r->ctx);
   cpl_status st = r->n > 0 ? r->m->ops->get_states(r->m, z) : CPL_OK;
   memcpy(z + r->n, r->at, (size_t)r->n_free * sizeof *z);
   if (st == CPL_OK) st = make_matrix(r, z);
   cpli_free(r->ctx, z);
   if (st != CPL_OK) return st;
-  return r->size == 0 || cpli_sparse_factor(r->factors, r->entries) ? CPL_OK : CPL_RETRY;
+  return r->system.n == 0 || cpli_sparse_factor(r->factors, r->system.entries) ? CPL_OK : CPL_RETRY;
 }
 
-// Rows of the descriptor behind the states have no residuals.
+// Equations of the descriptor behind those of the states have no residuals.
 cpl_status cpli_rest_solve(void* rest, const double* g, double* step) {
   cpli_rest* r = rest;
   size_t n = (size_t)r->n, f = (size_t)r->n_free, c = (size_t)r->n_constraints;
-  if (r->size == 0) return CPL_OK;
-  size_t d = (size_t)r->d->n;
-  memset(r->b, 0, (size_t)r->size * sizeof *r->b);
+  if (r->system.n == 0) return CPL_OK;
+  size_t d = (size_t)r->d->n, unknowns = c > 0 ? (size_t)r->n_rows : 0;
+  memset(r->b, 0, (size_t)r->system.n * sizeof *r->b);
   memcpy(r->b, g, n * sizeof *g);
-  memcpy(r->b + d, g + n, (f + c) * sizeof *g);
+  memcpy(r->b + d, g + n, f * sizeof *g);
+  if (c > 0) memcpy(r->b + d + f, r->residues, c * sizeof *g);
+  for (size_t i = 0; i < unknowns; i++) r->b[i] *= r->weights[i];
   cpli_sparse_solve(r->factors, r->b);
-  memcpy(step, r->b, n * sizeof *step);
-  memcpy(step + n, r->b + d, (f + c) * sizeof *step);
+  memcpy(step, r->b + unknowns, n * sizeof *step);
+  memcpy(step + n, r->b + unknowns + d, f * sizeof *step);
   return CPL_OK;
 }
 
 //------------------------------------ what is not determined ------------------------------------
 
-static double largest_entry(const cpli_rest* r) {
-  double max = 0;
-  for (int32_t e = 0; e < r->first[r->size]; e++) max = fmax(max, fabs(r->entries[e]));
-  return max;
-}
-
-// Whether the matrix without its shift annihilates r->b, to the rounding errors of the terms.
-static bool annihilates(cpli_rest* r, double* sum, double* size) {
-  memset(sum, 0, (size_t)r->size * sizeof *sum);
-  memset(size, 0, (size_t)r->size * sizeof *size);
-  for (int32_t c = 0; c < r->size; c++) {
-    for (int32_t e = r->first[c]; e < r->first[c + 1]; e++) {
-      bool diagonal = c < r->n && r->row[e] == c;
-      double value = (r->entries[e] + (diagonal ? r->shift : 0)) * r->b[c];
-      sum[r->row[e]] += value;
-      size[r->row[e]] += fabs(value);
+// Whether M annihilates these unknowns, to the rounding errors of the terms. What the inverse
+// iteration has not taken part in is smaller by the cube of its shift.
+static bool annihilates(const cpli_rest* r, const cpli_compressed* m, const double* w, double* sum,
+                        double* size) {
+  memset(sum, 0, (size_t)r->n_rows * sizeof *sum);
+  memset(size, 0, (size_t)r->n_rows * sizeof *size);
+  for (int32_t c = 0; c < m->n; c++) {
+    if (fabs(w[c]) < 1e-22) continue;
+    for (int32_t e = m->first[c]; e < m->first[c + 1]; e++) {
+      sum[m->row[e]] += m->entries[e] * w[c];
+      size[m->row[e]] += fabs(m->entries[e] * w[c]);
     }
   }
-  for (int32_t i = 0; i < r->size; i++) {
+  for (int32_t i = 0; i < r->n_rows; i++) {
     if (!(fabs(sum[i]) <= rounding * size[i])) return false;
   }
   return true;
 }
 
-static bool normalise(cpli_rest* r) {
+static bool normalise(double* b, int32_t n) {
   double max = 0;
-  for (int32_t i = 0; i < r->size; i++) max = fmax(max, fabs(r->b[i]));
+  for (int32_t i = 0; i < n; i++) max = fmax(max, fabs(b[i]));
   if (!(max > 0) || !isfinite(max)) return false;
-  for (int32_t i = 0; i < r->size; i++) r->b[i] /= max;
+  for (int32_t i = 0; i < n; i++) b[i] /= max;
   return true;
 }
 
-// Inverse iteration with a shift that is small compared with all entries.
+// The diagonal of all unknowns of states minus something that is small compared with all entries.
+static cpl_status factor_almost(cpli_rest* r, const cpli_compressed* m, bool* fine) {
+  const cpli_compressed* all = &r->system;
+  int32_t offset = r->n_constraints > 0 ? r->n_rows : 0;
+  double max = 0;
+  for (int32_t e = 0; e < m->first[m->n]; e++) max = fmax(max, fabs(m->entries[e]));
+  cpli_triplets t = {.ctx = r->ctx};
+  cpli_compressed shifted = {0};
+  cpli_sparse* factors = NULL;
+  cpl_status st = CPL_OK;
+  for (int32_t c = 0; c < all->n && st >= 0; c++) {
+    for (int32_t e = all->first[c]; e < all->first[c + 1] && st >= 0; e++)
+      st = cpli_triplets_add(&t, all->row[e], c, all->entries[e]);
+    bool state = c >= offset && c < offset + r->n;
+    if (state && st >= 0) st = cpli_triplets_add(&t, c, c, max > 0 ? -1e-13 * max : -1);
+  }
+  if (st >= 0) st = cpli_triplets_compress(&t, all->n, all->n, &shifted);
+  cpli_triplets_free(&t);
+  if (st >= 0)
+    st = cpli_sparse_make(r->ctx, shifted.n, shifted.first, shifted.row, false, &factors);
+  *fine = st >= 0 && cpli_sparse_factor(factors, shifted.entries);
+  for (int32_t i = 0; i < all->n && *fine; i++) {
+    bool unknown = i >= offset && i < offset + m->n;
+    r->b[i] = unknown ? 1 + 0.37 * (double)(i * (int64_t)7919 % 101) / 101 : 0;
+  }
+  for (int pass = 0; pass < 3 && *fine; pass++) {  // inverse iteration
+    cpli_sparse_solve(factors, r->b);
+    for (int32_t i = 0; i < all->n; i++) r->b[i] *= i >= offset && i < offset + m->n;
+    *fine = normalise(r->b, all->n);
+  }
+  cpli_sparse_destroy(factors);
+  cpli_compressed_free(r->ctx, &shifted);
+  return st;
+}
+
 cpl_status cpli_rest_null_vector(cpli_rest* r, const double* z, double* v, bool* none) {
+  bool fine = false;
   *none = true;
   if (r->n == 0) return CPL_OK;
-  cpl_status st = make_matrix(r, z);
-  if (st != CPL_OK) return st;
-  double* room = cpli_alloc(r->ctx, 2 * (size_t)r->size, sizeof *room);
-  if (room == NULL) return cpli_nomem(r->ctx);
-  double max = largest_entry(r);
-  r->shift = max > 0 ? 1e-13 * max : 1;
-  for (int32_t c = 0; c < r->n; c++) {
-    for (int32_t e = r->first[c]; e < r->first[c + 1]; e++)
-      r->entries[e] -= r->row[e] == c ? r->shift : 0;
-  }
-  bool fine = cpli_sparse_factor(r->factors, r->entries);
-  for (int32_t i = 0; i < r->size && fine; i++) r->b[i] = 1 + 0.37 * (double)(i * 7919 % 101) / 101;
-  for (int pass = 0; pass < 3 && fine; pass++) {
-    cpli_sparse_solve(r->factors, r->b);
-    fine = normalise(r);
-  }
-  *none = !fine || !annihilates(r, room, room + r->size);
-  for (int32_t i = 0; i < r->n && !*none; i++) v[i] = r->b[i];
-  for (int32_t i = 0; i < r->n_free && !*none; i++) v[r->n + i] = r->b[r->d->n + i];
   r->shift = 0;
+  cpl_status st = make_matrix(r, z);
+  const cpli_compressed* m = r->n_constraints > 0 ? &r->matrix : &r->system;
+  if (st == CPL_OK) st = factor_almost(r, m, &fine);
+  if (st != CPL_OK) return st;
+  double* room = cpli_alloc(r->ctx, 2 * (size_t)r->n_rows, sizeof *room);
+  if (room == NULL) return cpli_nomem(r->ctx);
+  const double* w = r->b + (r->n_constraints > 0 ? r->n_rows : 0);
+  *none = !fine || !annihilates(r, m, w, room, room + r->n_rows);
+  for (int32_t i = 0; i < r->n && !*none; i++) v[i] = w[i];
+  for (int32_t i = 0; i < r->n_free && !*none; i++) v[r->n + i] = w[r->d->n + i];
   cpli_free(r->ctx, room);
-  return st;
+  return CPL_OK;
 }
 
 //------------------------------------ life ------------------------------------
@@ -481,7 +495,7 @@ static cpl_status allocate(cpli_rest* r) {
   size_t n = (size_t)r->n, f = (size_t)r->n_free, t = (size_t)r->n_targets;
   size_t vars = (size_t)d->n_vars, z = (size_t)d->n_indicators, c = (size_t)d->n_constraints;
   double* numbers =
-      cpli_arena_alloc(&r->arena, 2 * n + 2 * f + t + vars + n * c + z, sizeof *numbers);
+      cpli_arena_alloc(&r->arena, 2 * n + 2 * f + t + vars + n * c + c + z, sizeof *numbers);
   int32_t* lists = cpli_arena_alloc(&r->arena, f + t, sizeof *lists);
   r->ways = cpli_arena_alloc(&r->arena, f, sizeof *r->ways);
   r->kept_refs = cpli_arena_alloc(&r->arena, vars, sizeof *r->kept_refs);
@@ -497,7 +511,8 @@ static cpl_status allocate(cpli_rest* r) {
   r->targets = r->at + f;
   r->kept = r->targets + t;
   r->gradients = r->kept + vars;
-  r->indicators = r->gradients + n * c;
+  r->residues = r->gradients + n * c;
+  r->indicators = r->residues + c;
   return CPL_OK;
 }
 
@@ -528,7 +543,7 @@ cpl_status cpli_rest_init(cpli_rest* r, cpl_model* m, const cpl_steady_def* def)
   if (st >= 0) st = take_names(r);
   if (st >= 0) st = keep_inputs(r);
   if (st >= 0) st = count_constraints(r);
-  r->all = r->n + r->n_free + r->n_constraints;
+  r->all = r->n + r->n_free;
   return st;
 }
 
@@ -547,7 +562,6 @@ cpl_status cpli_rest_start(cpli_rest* r, double* z) {
     z[r->n + i] = r->at[i];
     r->nominal[r->n + i] = v->nominal > 0 ? v->nominal : 1;
   }
-  for (int32_t i = r->n + r->n_free; i < r->all; i++) z[i] = 0;
   if (st >= 0 && r->n > 0) memcpy(r->settled, z, (size_t)r->n * sizeof *z);
   return st >= 0 ? get_signs(r, NULL) : st;
 }

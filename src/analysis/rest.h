@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The equations of a rest point: derivatives f(x, p) = 0, values h(x, p) = their targets, and
-// constraints c(x) = 0, with the states x, freed inputs and parameters p, and multipliers m of the
-// constraints as unknowns: 0 = f - C' m, where m is zero at the solution. The matrix of these
-// equations is that of the descriptor form with rows and columns added, sparse for any size.
+// constraints c(x) = 0, with the states x and freed inputs and parameters p as unknowns. The matrix
+// of these equations is that of the descriptor form with rows and columns added, sparse for any
+// size. With constraints there are more equations than unknowns, which all hold at a solution:
+// steps are then least squares, by the sparse augmented system [-I M; M' 0].
 #pragma once
 
 #include "aggregate/descriptor.h"
@@ -18,7 +19,7 @@ typedef struct cpli_rest {
   cpl_context* ctx;
   cpl_model* m;
   const cpl_steady_def* def;
-  int32_t n, n_free, n_targets, n_constraints, all;  // all: unknowns, in this order
+  int32_t n, n_free, n_targets, n_constraints, all;  // all: unknowns, states and free ones
   int32_t *free_vars, *target_vars;
   cpli_way* ways;
   bool any_tunable, any_fixed;
@@ -32,9 +33,13 @@ typedef struct cpli_rest {
   double* indicators;
   double shift;  // 1 / step of implicit Euler; 0: Newton's method
 
+  double* residues;  // of the constraints, at the last residuals
   cpli_descriptor* d;
-  int32_t size, *first, *row;  // the matrix
-  double *entries, *b;
+  cpli_compressed matrix;  // M: equations of the descriptor, targets, constraints
+  int32_t n_rows;
+  cpli_compressed system;  // M, or the augmented system
+  double* weights;         // of the equations in it
+  double* b;
   cpli_sparse* factors;
 
   int32_t evaluations, updates;

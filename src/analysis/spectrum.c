@@ -248,51 +248,36 @@ static cpl_status all_of_a_small_model(spectrum* s) {
 //------------------------------------ some of a large model ------------------------------------
 
 typedef struct shifted {
+  int32_t n, all;  // states, unknowns
+  cpli_compressed matrix;
   cpli_sparse* factors;
-  int32_t n, all, *first, *row;
-  double *entries, *b;
+  double* b;
 } shifted;
 
 static void free_shifted(spectrum* s, shifted* q) {
   cpli_sparse_destroy(q->factors);
-  cpli_free(s->ctx, q->first);
-  cpli_free(s->ctx, q->row);
-  cpli_free(s->ctx, q->entries);
+  cpli_compressed_free(s->ctx, &q->matrix);
   cpli_free(s->ctx, q->b);
 }
 
-// J - shift E, with room for the diagonal of the states.
-static cpl_status make_shifted(spectrum* s, shifted* q) {
-  const cpli_descriptor* d = s->d;
-  size_t n = (size_t)d->first[d->n] + (size_t)s->n;
-  q->n = s->n, q->all = d->n;
-  q->first = cpli_alloc(s->ctx, (size_t)d->n + 1, sizeof *q->first);
-  q->row = cpli_alloc(s->ctx, n, sizeof *q->row);
-  q->entries = cpli_alloc(s->ctx, n, sizeof *q->entries);
-  q->b = cpli_alloc(s->ctx, (size_t)d->n, sizeof *q->b);
-  return q->first != NULL && q->row != NULL && q->entries != NULL && q->b != NULL
-             ? CPL_OK
-             : cpli_nomem(s->ctx);
-}
-
+// J - shift E; *fine: it is regular.
 static cpl_status factor_shifted(spectrum* s, shifted* q, double shift, bool* fine) {
-  const cpli_descriptor* d = s->d;
-  int32_t n = 0;
-  for (int32_t c = 0; c < d->n; c++) {
-    bool there = c >= s->n;
-    q->first[c] = n;
-    for (int32_t e = d->first[c]; e < d->first[c + 1]; e++) {
-      bool diagonal = c < s->n && d->row[e] == c;
-      there = there || diagonal;
-      q->row[n] = d->row[e];
-      q->entries[n++] = d->entries[e] - (diagonal ? shift : 0);
-    }
-    if (!there) q->row[n] = c, q->entries[n++] = -shift;
-  }
-  q->first[d->n] = n;
+  const cpli_compressed* j = &s->d->j;
+  cpli_triplets t = {.ctx = s->ctx};
   cpl_status st = CPL_OK;
-  if (q->factors == NULL) st = cpli_sparse_make(s->ctx, d->n, q->first, q->row, false, &q->factors);
-  *fine = st >= 0 && cpli_sparse_factor(q->factors, q->entries);
+  cpli_sparse_destroy(q->factors);
+  cpli_compressed_free(s->ctx, &q->matrix);
+  q->factors = NULL;
+  for (int32_t c = 0; c < q->all && st >= 0; c++) {
+    for (int32_t e = j->first[c]; e < j->first[c + 1] && st >= 0; e++)
+      st = cpli_triplets_add(&t, j->row[e], c, j->entries[e]);
+    if (c < q->n && st >= 0) st = cpli_triplets_add(&t, c, c, -shift);
+  }
+  if (st >= 0) st = cpli_triplets_compress(&t, q->all, q->all, &q->matrix);
+  cpli_triplets_free(&t);
+  if (st >= 0)
+    st = cpli_sparse_make(s->ctx, q->all, q->matrix.first, q->matrix.row, false, &q->factors);
+  *fine = st >= 0 && cpli_sparse_factor(q->factors, q->matrix.entries);
   return st;
 }
 
@@ -340,10 +325,11 @@ static cpl_status near_shift(spectrum* s, shifted* q, double shift, double scale
 
 static cpl_status some_of_a_large_model(spectrum* s) {
   static const double shifts[] = {0, 1e-9, 1e-6, 1e-3, 1};
-  shifted q = {0};
-  double scale = largest((size_t)s->d->first[s->d->n], s->d->entries);
+  shifted q = {.n = s->n, .all = s->d->n};
+  double scale = largest((size_t)s->d->j.first[s->d->n], s->d->j.entries);
   double* weight = cpli_arena_alloc(&s->arena, (size_t)s->n, sizeof *weight);
-  cpl_status st = weight != NULL ? make_shifted(s, &q) : cpli_nomem(s->ctx);
+  q.b = cpli_alloc(s->ctx, (size_t)q.all, sizeof *q.b);
+  cpl_status st = weight != NULL && q.b != NULL ? CPL_OK : cpli_nomem(s->ctx);
   for (size_t k = 0; k < CPLI_COUNT(shifts) && st >= 0; k++)
     st = near_shift(s, &q, shifts[k] * scale, scale, weight);
   free_shifted(s, &q);

@@ -220,7 +220,7 @@ static cpl_status solve(search* s, double* z) {
 }
 
 static bool is_same(const search* s, const double* a, const double* b) {
-  for (int32_t i = 0; i < s->r.n + s->r.n_free; i++) {
+  for (int32_t i = 0; i < s->r.all; i++) {
     if (!(fabs(a[i] - b[i]) <= 1e-10 * fmax(fabs(a[i]), relevant * s->r.nominal[i]))) return false;
   }
   return true;
@@ -309,7 +309,7 @@ static cpl_status show(search* s) {
   const char** names =
       cpli_arena_alloc(&s->arena, (size_t)s->r.n + (size_t)s->r.n_free, sizeof *names);
   if (names == NULL) return cpli_nomem(s->ctx);
-  for (int32_t i = 0; i < s->r.n + s->r.n_free; i++) {
+  for (int32_t i = 0; i < s->r.all; i++) {
     names[i] = cpli_arena_strdup(&s->arena, cpli_rest_name(&s->r, i));
     if (names[i] == NULL) return cpli_nomem(s->ctx);
     if (s->z[i] == 0) s->z[i] = 0;  // not -0
@@ -349,7 +349,7 @@ static cpl_status allocate(search* s) {
 
 static cpl_status search_from(search* s, const double* begin) {
   for (int32_t i = 0; i < s->r.all; i++) {
-    s->a.nominal[i] = i < s->r.n + s->r.n_free && s->r.nominal[i] > 0 ? s->r.nominal[i] : 1;
+    s->a.nominal[i] = s->r.nominal[i] > 0 ? s->r.nominal[i] : 1;
     s->scale[i] = fmax(fabs(s->z[i]), s->a.nominal[i]);
   }
   cpl_status st = settle(s, s->z);
@@ -386,6 +386,44 @@ cpl_status cpl_steady_create(cpl_model* m, const cpl_steady_def* given, cpl_stea
   if (st < 0) cpl_steady_destroy(&s->shown);
   else *out = &s->shown;
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
+}
+
+void cpl_steady_warn(const cpl_steady* shown) {
+  const search* s = (const search*)shown;
+  const char* who = s->r.m->base.name;
+  char text[512];
+  size_t n = 0;
+  text[0] = '\0';
+  for (int32_t i = 0; i < shown->n_undetermined && n < sizeof text - 1; i++) {
+    if (i == 5) {
+      snprintf(text + n, sizeof text - n, ", ... (%d states)", shown->n_undetermined);
+      break;
+    }
+    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i > 0 ? ", " : "",
+                          shown->names[shown->undetermined[i]]);
+  }
+  if (text[0] != '\0')
+    cpl_log(s->ctx, CPL_LOG_WARNING, who,
+            "there are many rest points: nothing determines %s. This is the one that is reached "
+            "from the start values",
+            text);
+  if (shown->time_dependent)
+    cpl_log(s->ctx, CPL_LOG_WARNING, who,
+            "it is at rest at t=%.12g only: derivatives change with time alone", shown->time);
+  if (isfinite(shown->until))
+    cpl_log(s->ctx, CPL_LOG_WARNING, who, "a time event at t=%.12g may end the rest", shown->until);
+}
+
+cpl_status cpl_steady_start(cpl_model* m, double t, double* next_time) {
+  cpl_steady_def def = cpl_default_steady_def();
+  cpl_steady* s = NULL;
+  def.time = t;
+  cpl_status st = cpl_steady_create(m, &def, &s);
+  if (st < 0) return st;
+  *next_time = s->until;
+  cpl_steady_warn(s);
+  cpl_steady_destroy(s);
+  return CPL_OK;
 }
 
 void cpl_steady_destroy(cpl_steady* shown) {

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "couplet/steady.h"
 #include "fmi/open.h"
 #include "format/source_loc.h"
 #include "system/definition.h"
@@ -108,6 +109,27 @@ static cpl_status choose_methods(cpl_experiment* e) {
   return choose_form(e);
 }
 
+static cpl_status choose_start(cpl_experiment* e) {
+  const char* steady = text_of(e->wanted.steady, e->file.steady);
+  if (steady == NULL || strcmp(steady, "false") == 0) return CPL_OK;
+  if (strcmp(steady, "true") != 0)
+    return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: steady is true or false, not \"%s\"", e->path,
+                    steady);
+  e->solver.at_start = cpl_steady_start;
+  e->solver.one_solver = true;  // one point of the whole
+  return CPL_OK;
+}
+
+// Steppers have states that nobody else can set.
+static cpl_status no_rest_point(const cpl_experiment* e, const char* what) {
+  const char* steady = text_of(e->wanted.steady, e->file.steady);
+  if (steady == NULL || strcmp(steady, "false") == 0) return CPL_OK;
+  return cpl_fail(e->ctx, CPL_ERR_INPUT,
+                  "%s: steady: the rest point of %s cannot be searched; that of models for model "
+                  "exchange and in C, and of systems of them, can",
+                  e->path, what);
+}
+
 static cpl_status choose_solver(cpl_experiment* e) {
   const cpl_default_experiment* d = &e->source->desc->experiment;
   e->solver = cpl_default_solver_def();
@@ -140,7 +162,13 @@ static cpl_status make_model(cpl_experiment* e, cpl_model** out) {
 static cpl_status make_integrated(cpl_experiment* e) {
   cpl_model* model = NULL;
   cpl_status st = make_model(e, &model);
-  if (st >= 0) st = cpl_integrate(model, &e->solver, &e->stepper);
+  if (st < 0) return st;
+  st = choose_start(e);
+  if (st < 0) {
+    cpl_model_destroy(model);
+    return st;
+  }
+  st = cpl_integrate(model, &e->solver, &e->stepper);
   if (st >= 0) e->model = model;
   return st;
 }
@@ -149,7 +177,8 @@ static cpl_status make_integrated(cpl_experiment* e) {
 // points only.
 static cpl_status make_stepping(cpl_experiment* e) {
   cpl_model* model = NULL;
-  cpl_status st = make_model(e, &model);
+  cpl_status st = no_rest_point(e, "a stepper");
+  if (st >= 0) st = make_model(e, &model);
   if (st < 0) return st;
   e->solver.step = given(e->file.step, 0);
   e->solver.restart_each_step = true;
@@ -165,7 +194,8 @@ static cpl_status make_stepping(cpl_experiment* e) {
 static cpl_status make_coupled(cpl_experiment* e) {
   const cpl_experiment_settings* s = &e->settings;
   const cpl_default_experiment* d = &e->source->desc->experiment;
-  cpl_status st = choose_solver(e);
+  cpl_status st = no_rest_point(e, "a system with steppers, modes or delay lines");
+  if (st >= 0) st = choose_solver(e);
   if (st < 0) return st;
   const bool coupled = cpl_system_definition(e->source)->n_modes == 0;  // modes have no such steps
   if (!isnan(e->wanted.step) && coupled) e->solver.step = given(e->file.step, 0);
@@ -198,6 +228,8 @@ static cpl_status make_co_simulation(cpl_experiment* e) {
                     "model exchange side, if there is one)",
                     e->path, e->wanted.solver);
   }
+  const cpl_status st = no_rest_point(e, "a co-simulation FMU");
+  if (st < 0) return st;
   const double preferred = e->run.interval == 0 && d->has_step && d->step > 0 ? d->step : 0;
   e->run.step = given(e->wanted.step, preferred);
   e->run.tolerance = given(e->wanted.rtol, d->has_tolerance ? d->tolerance : 0);

@@ -417,6 +417,14 @@ static cpl_status enter_init(cpl_component* c) {
   return st < 0 ? st : cpli_set_inputs((cpli_integrate*)c, ((cpli_integrate*)c)->t);
 }
 
+// The program may move the model, before the first step.
+static cpl_status move_start(cpli_integrate* s) {
+  if (s->def.at_start == NULL || s->ended) return CPL_OK;
+  cpl_status st = s->def.at_start(s->m, s->t, &s->next_time);
+  if (st >= 0 && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
+  return st < 0 ? st : restart(s);
+}
+
 static cpl_status exit_init(cpl_component* c) {
   cpli_integrate* s = (cpli_integrate*)c;
   cpl_status st = cpli_set_inputs(s, s->t);
@@ -424,7 +432,8 @@ static cpl_status exit_init(cpl_component* c) {
   if (st < 0) return st;
   s->running = true;
   s->in_event = true;
-  return event_iteration(s, false);
+  st = event_iteration(s, false);
+  return st < 0 ? st : move_start(s);
 }
 
 static void forget_run(cpli_integrate* s) {

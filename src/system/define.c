@@ -227,6 +227,7 @@ cpl_status cpl_system_def_set_experiment(cpl_system_def* def, const cpl_experime
   item.values.linear = keep(def, experiment.linear).text;
   item.values.projection = keep(def, experiment.projection).text;
   item.values.loops = keep(def, experiment.loops).text;
+  item.values.steady = keep(def, experiment.steady).text;
   return cpli_def_set_experiment(def, &item);
 }
 

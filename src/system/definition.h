@@ -167,7 +167,8 @@ typedef struct cpli_observed {
   X(CPLI_SOLVER, solver, "name", false)                   \
   X(CPLI_LINEAR_KEY, linear, "linear", false)             \
   X(CPLI_PROJECTION_KEY, projection, "projection", false) \
-  X(CPLI_LOOPS_KEY, loops, "loops", false)
+  X(CPLI_LOOPS_KEY, loops, "loops", false)                \
+  X(CPLI_STEADY_KEY, steady, NULL, false)
 
 enum {
 #define X(key, member, of_solver, positive) key,

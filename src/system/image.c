@@ -217,13 +217,13 @@ static const cpli_image_field values_fields[] = {CPLI_EXPERIMENT_NUMBERS(X)
                                                      CPLI_EXPERIMENT_TEXTS(Y)};
 #undef X
 #undef Y
-static CPLI_IMAGE_TYPE(values_image, cpl_experiment_def, 88, values_fields);
+static CPLI_IMAGE_TYPE(values_image, cpl_experiment_def, 96, values_fields);
 
 static const cpli_image_field experiment_fields[] = {
     CPLI_STRUCT(cpli_experiment, values, &values_image),
     CPLI_STRUCTS(cpli_experiment, locs, &loc_image),
 };
-static CPLI_IMAGE_TYPE(experiment_image, cpli_experiment, 248, experiment_fields);
+static CPLI_IMAGE_TYPE(experiment_image, cpli_experiment, 272, experiment_fields);
 
 static const cpli_image_field cosimulation_fields[] = {
     CPLI_BOOL(cpli_cosimulation, given),
@@ -281,7 +281,7 @@ static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, isolate),
     CPLI_NUMBER(cpl_system_def, call_timeout),
 };
-static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1216, def_fields);
+static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1240, def_fields);
 
 //------------------------------------ writing ------------------------------------
 
