@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
+    from ._steady import Steady, steady
     from ._system import System, draw
 
 #: names of the solvers
@@ -42,6 +43,7 @@ _MODULES = {
     "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
+    "_steady": ("Steady", "steady"),
     "_system": ("System", "draw"),
 }
 
@@ -80,6 +82,7 @@ __all__ = [
     "Run",
     "Snapshot",
     "SolverError",
+    "Steady",
     "Stepper",
     "System",
     "UnknownNameError",
@@ -99,5 +102,6 @@ __all__ = [
     "read",
     "simulate",
     "solvers",
+    "steady",
     "unpack",
 ]

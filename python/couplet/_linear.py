@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, Mapping, Optional, Union
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,7 @@ class Linear:
 def linearize(
     model: Model,
     *,
-    at: Optional[float] = None,
+    at: Union[float, Literal["steady"], None] = None,
     start: Optional[float] = None,
     step: Optional[float] = None,
     solver: Optional[str] = None,
@@ -85,7 +85,7 @@ def linearize(
     variant: Optional[str] = None,
     parameters: Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]], None] = None,
 ) -> Linear:
-    """Simulate up to the time ``at`` (default: the start) and linearise there.
+    """Simulate up to the time ``at`` (default: the start; "steady": the rest point) and linearise there.
 
     ``only``: states, inputs and outputs, by names or patterns. The other keywords are those of
     :func:`couplet.simulate`.
@@ -101,10 +101,13 @@ def linearize(
     """
     from ._run import open as open_run
 
+    until = None if isinstance(at, str) else at
+    if isinstance(at, str) and at != "steady":
+        raise ValueError(f'at is a time or "steady", not "{at}"')
     with open_run(
         model,
         start=start,
-        stop=math.inf if at is None else at,
+        stop=math.inf if until is None else until,
         step=step,
         solver=solver,
         rtol=rtol,
@@ -121,10 +124,11 @@ def linearize(
         call_timeout=call_timeout,
         variant=variant,
         parameters=parameters,
+        steady=True if at == "steady" else None,
     ) as run:
-        if at is not None and at > run.start_time:
-            reached = run.advance(at)
-            if reached < at:
+        if until is not None and until > run.start_time:
+            reached = run.advance(until)
+            if reached < until:
                 from ._errors import ModelError
 
                 raise ModelError(f"{model!s}: the model ended the run at t={reached:.12g}")

@@ -264,6 +264,7 @@ def open(  # noqa: A001 (couplet.open)
     loops: Optional[str] = None,
     projection: Optional[str] = None,
     one_solver: bool = False,
+    steady: Optional[bool] = None,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
@@ -308,6 +309,7 @@ def simulate(
     loops: Optional[str] = None,
     projection: Optional[str] = None,
     one_solver: bool = False,
+    steady: Optional[bool] = None,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
@@ -337,6 +339,7 @@ def simulate(
     as_               "me" or "cs": model exchange or co-simulation, for FMUs with both
     form, linear, loops, projection, one_solver
                       how the equations are solved, see ``couplet run --help``
+    steady            begin at the rest point, searched from the start values
     isolate           models run in processes of their own: a crash is an exception in any case,
                       but then it cannot damage this process. They end with the thread that opened
                       the run

@@ -151,6 +151,8 @@ def make_settings(model: Model, **given: Any) -> dict[str, Any]:
     if isinstance(solver, Mapping):
         del settings["solver"]
         settings["solvers"] = tuple(solver.items())
+    if "steady" in settings:
+        settings["steady"] = "true" if settings["steady"] else "false"
     if "set" in settings:
         values = settings["set"]
         if not isinstance(values, Mapping):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Literal, Mapping, Optional, Union
 
 from ._errors import InputError
 from ._model import Model, Stepper, describe
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._linear import Linear
     from ._result import Result
     from ._run import Run
+    from ._steady import Steady
 
 __all__ = ["System", "draw"]
 
@@ -264,11 +265,13 @@ class System:
         linear: Optional[str] = None,
         projection: Optional[str] = None,
         loops: Optional[str] = None,
+        steady: Optional[bool] = None,
     ) -> System:
         """Defaults of :meth:`simulate` and :meth:`open`."""
         given = dict(
             start=start, stop=stop, interval=interval, step=step, rtol=rtol, atol=atol, solver=solver,
             linear=linear, projection=projection, loops=loops,
+            steady=None if steady is None else "true" if steady else "false",
         )
         return self._add("experiment", {k: v for k, v in given.items() if v is not None})
 
@@ -321,11 +324,17 @@ class System:
 
         return open_run(self, **settings)
 
-    def linearize(self, at: Optional[float] = None, **settings: Any) -> Linear:
+    def linearize(self, at: Union[float, Literal["steady"], None] = None, **settings: Any) -> Linear:
         """:func:`couplet.linearize` of this system."""
         from ._linear import linearize
 
         return linearize(self, at=at, **settings)
+
+    def steady(self, **settings: Any) -> Steady:
+        """:func:`couplet.steady` of this system."""
+        from ._steady import steady
+
+        return steady(self, **settings)
 
     def draw(self, path: Union[str, os.PathLike[str], None] = None) -> str:
         """Draw the models and what connects them: a picture (.svg) or an interactive page (.html).

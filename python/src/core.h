@@ -149,6 +149,8 @@ extern PyObject *core_run_type, *core_selection_type, *core_snapshot_type;
 bool core_run_check(core_run* run);
 /// Starts the simulation where that has not been done; without the lock.
 cpl_status core_run_start(core_run* run);
+/// A method of Run: names of free variables, and pairs of a name and a value.
+PyObject* core_run_steady(PyObject* self, PyObject* args);
 void core_run_adopt(core_run* run, core_child* child);
 void core_run_release(core_run* run, core_child* child);
 

@@ -59,6 +59,7 @@ static const member members[] = {
     {"linear", 's', EXPERIMENT(linear)},
     {"projection", 's', EXPERIMENT(projection)},
     {"loops", 's', EXPERIMENT(loops)},
+    {"steady", 's', EXPERIMENT(steady)},
     {"input", 's', offsetof(core_settings, input_path)},
     {"table_name", 's', AT(table_name)},
     {"input_ignore_extra", 'b', AT(ignore_extra)},

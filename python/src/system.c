@@ -366,7 +366,7 @@ static const member experiment_members[] = {
     EXPERIMENT('d', start),  EXPERIMENT('d', stop),   EXPERIMENT('d', interval),
     EXPERIMENT('d', step),   EXPERIMENT('d', rtol),   EXPERIMENT('d', atol),
     EXPERIMENT('s', solver), EXPERIMENT('s', linear), EXPERIMENT('s', projection),
-    EXPERIMENT('s', loops),
+    EXPERIMENT('s', loops),  EXPERIMENT('s', steady),
 };
 
 static cpl_status set_experiment(building* b, PyObject* a) {

@@ -305,7 +305,8 @@ static bool project(arnoldi* k) {
   if (!cpli_eigenvalues(k->m, k->work, k->re, k->im)) return false;
   for (int32_t i = 0; i < k->m; i++) {  // insertion: m is small
     int32_t at = i;
-    for (; at > 0 && by_magnitude(k, i, k->order[at - 1]) < 0; at--) k->order[at] = k->order[at - 1];
+    for (; at > 0 && by_magnitude(k, i, k->order[at - 1]) < 0; at--)
+      k->order[at] = k->order[at - 1];
     k->order[at] = i;
   }
   return true;

@@ -26,8 +26,8 @@ typedef struct cpli_operator {
 } cpli_operator;
 
 typedef struct cpli_ritz {
-  int32_t n;          // converged eigenvalues, largest magnitude first; of a pair both
-  double *re, *im;    // n
+  int32_t n;            // converged eigenvalues, largest magnitude first; of a pair both
+  double *re, *im;      // n
   double *v_re, *v_im;  // their vectors, one after the other, of length one
 } cpli_ritz;
 
