@@ -3,21 +3,17 @@
 //
 // Writes the file of a study. The content depends on the facts and cases only.
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "format/file.h"
 #include "format/source_loc.h"
 #include "study/netcdf.h"
 #include "study/netcdf_library.h"
+#include "study/netcdf_process.h"
 
 typedef struct writer {
   cpl_context* ctx;
@@ -302,75 +298,17 @@ static cpl_status write_file(writer* w, const char* path, cpli_study_case_fn* ne
 
 //------------------------------------ process ------------------------------------
 
-// The file is written in a process of its own, which ends without cleaning up: HDF5 crashes, at the
-// latest when the process ends, where it could not write. The message is its status and a text.
-static void write_in_child(writer* w, const char* path, cpli_study_case_fn* next, void* user,
-                           int to) {
-  const cpl_status st = write_file(w, path, next, user);
-  const char* text = st < 0 ? cpl_context_error(w->ctx) : "";
-  const int32_t code = st;
-  cpli_file_write(to, &code, sizeof code);
-  cpli_file_write(to, text, strlen(text));
-  _exit(0);
-}
+typedef struct job {
+  writer* w;
+  const char* path;
+  cpli_study_case_fn* next;
+  void* user;
+} job;
 
-// Reads the message of the child until its end, which is closed; ends it where this process is to
-// stop. False: it has been ended.
-static bool read_message(const writer* w, int from, pid_t child, char* message, size_t size,
-                         size_t* len) {
-  for (*len = 0;;) {
-    struct pollfd ready = {.fd = from, .events = POLLIN};
-    const int n = poll(&ready, 1, 100);
-    if (cpli_cancelled(w->ctx) && n <= 0) {
-      kill(child, SIGKILL);
-      return false;
-    }
-    if (n <= 0) continue;
-    char rest[256];
-    const bool full = *len == size;
-    const ssize_t got = read(from, full ? rest : message + *len, full ? sizeof rest : size - *len);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return true;
-    if (!full) *len += (size_t)got;
-  }
-}
-
-static cpl_status child_status(const writer* w, const char* message, size_t len, int ended) {
-  int32_t code = 0;
-  if (len < sizeof code)
-    return cpli_fail_file(w->ctx, CPL_ERR_IO, w->path,
-                          "cannot be written: the NetCDF library crashed (signal %d), as it does "
-                          "when a disk is full",
-                          WIFSIGNALED(ended) ? WTERMSIG(ended) : 0);
-  memcpy(&code, message, sizeof code);
-  if (code >= 0) return CPL_OK;
-  return cpl_fail(w->ctx, (cpl_status)code, "%.*s", (int)(len - sizeof code),
-                  message + sizeof code);
-}
-
-static cpl_status run_child(writer* w, const char* path, cpli_study_case_fn* next, void* user) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return cpl_fail(w->ctx, CPL_ERR_IO, "no pipe could be made: %s", strerror(errno));
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    write_in_child(w, path, next, user, ends[1]);
-  }
-  close(ends[1]);
-  if (child < 0) {
-    close(ends[0]);
-    return cpl_fail(w->ctx, CPL_ERR_IO, "no process could be started: %s", strerror(errno));
-  }
-  char message[4096];
-  size_t len = 0;
-  const bool complete = read_message(w, ends[0], child, message, sizeof message, &len);
-  close(ends[0]);
-  int ended = 0;
-  while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {
-  }
-  if (!complete) return cpli_interrupted(w->ctx, w->path, (double)NAN);
-  return child_status(w, message, len, ended);
+static cpl_status write_in_process(cpli_nc_process* process, void* user) {
+  const job* j = user;
+  (void)process;
+  return write_file(j->w, j->path, j->next, j->user);
 }
 
 static cpl_status write_target(writer* w, const cpli_new_file* file, cpli_study_case_fn* next,
@@ -384,7 +322,11 @@ static cpl_status write_target(writer* w, const cpli_new_file* file, cpli_study_
   const char* name = file->temporary != NULL ? file->temporary : file->path;
   if (realpath(name, absolute) == NULL)
     return cpli_fail_file(w->ctx, CPL_ERR_IO, w->path, "cannot be written: %s", strerror(errno));
-  return run_child(w, absolute, next, user);
+  job j = {w, absolute, next, user};
+  return cpli_nc_run(w->ctx, &(cpli_nc_work){.path = w->path,
+                                             .crash = "cannot be written (is the disk full?)",
+                                             .run = write_in_process,
+                                             .user = &j});
 }
 
 static cpl_status check_facts(cpl_context* ctx, const char* path, const cpli_study_facts* f) {
