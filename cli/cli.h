@@ -106,6 +106,9 @@ FILE* cli_keep_output(void);
 // failure. The items are cut at their "=".
 cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_start** out);
 
+// The page of a result: "dir/out.csv" -> "dir/out.html".
+void cli_page_name(const char* result, char* page, size_t size);
+
 // Whether the name ends so (".c", ".yaml").
 bool cli_ends_with(const char* path, const char* ending);
 

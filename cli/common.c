@@ -205,6 +205,12 @@ cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_st
   return CPL_OK;
 }
 
+void cli_page_name(const char* result, char* page, size_t size) {
+  const char *slash = strrchr(result, '/'), *dot = strrchr(result, '.');
+  const size_t n = dot != NULL && dot > slash ? (size_t)(dot - result) : strlen(result);
+  snprintf(page, size, "%.*s.html", (int)n, result);
+}
+
 bool cli_ends_with(const char* path, const char* ending) {
   size_t n = strlen(path), m = strlen(ending);
   return n > m && strcmp(path + n - m, ending) == 0;

@@ -382,9 +382,8 @@ cpl_status report_view(const run_facts* f, FILE* out, bool say, bool open, char*
   describe(f->source->desc, table, words, words + table->n_columns);
   cpl_table described = *table;
   described.units = words;
-  const char *slash = strrchr(f->result, '/'), *dot = strrchr(f->result, '.');
-  const size_t n = dot != NULL && dot > slash ? (size_t)(dot - f->result) : strlen(f->result);
-  snprintf(page, page_size, "%.*s.html", (int)n, f->result);
+  const char* slash = strrchr(f->result, '/');
+  cli_page_name(f->result, page, page_size);
   cpl_view_def def = cpl_default_view_def();
   def.path = page;
   def.title = f->source->desc->name;

@@ -26,7 +26,7 @@ typedef struct sweep_args {
   cli_isolation isolation;
   cli_package package;
   const char *progress, *log_level;
-  bool json, quiet, stats;
+  bool json, quiet, stats, view;
 } sweep_args;
 
 typedef struct sweep {
@@ -39,7 +39,7 @@ typedef struct sweep {
   cpl_table* table;
   cpl_design* design;
   cpl_measure_def* measures;
-  char default_output[4096];
+  char default_output[4096], page[4096];  // "": there is no page
   const char* outputs[1];
   cpl_study_def def;
   cpl_study_summary summary;
@@ -143,7 +143,7 @@ static cpl_status make_design(sweep* s) {
   return st < 0 ? st : cpl_study_design(s->ctx, s->source, &texts, &s->design);
 }
 
-// "dir/pump.fmu" -> "pump-study.csv" in the current folder
+// "dir/pump.fmu" -> "pump-study.csv" in the current folder; with --view "pump-study.nc"
 static void choose_outputs(sweep* s) {
   s->def.outputs = s->args->output.items;
   s->def.n_outputs = s->args->output.n;
@@ -152,7 +152,8 @@ static void choose_outputs(sweep* s) {
   name = name != NULL ? name + 1 : s->path;
   const char* dot = strrchr(name, '.');
   const int len = dot != NULL && dot > name ? (int)(dot - name) : (int)strlen(name);
-  snprintf(s->default_output, sizeof s->default_output, "%.*s-study.csv", len, name);
+  snprintf(s->default_output, sizeof s->default_output, "%.*s-study.%s", len, name,
+           s->args->view ? "nc" : "csv");
   s->outputs[0] = s->default_output;
   s->def.outputs = s->outputs;
   s->def.n_outputs = 1;
@@ -192,12 +193,15 @@ static cpl_status run_study(sweep* s) {
 
 static cpl_status check_options(const sweep* s) {
   const sweep_args* a = s->args;
-  bool netcdf = false;
+  bool netcdf = a->view && a->output.n == 0;  // see choose_outputs()
   for (size_t i = 0; i < a->output.n; i++)
     netcdf = netcdf || cli_ends_with(a->output.items[i], ".nc");
   if (a->curves.n > 0 && !netcdf)
     return cpl_fail(s->ctx, CPL_ERR_INPUT,
                     "--curve: curves are written to NetCDF files only: -o FILE.nc");
+  if (a->view && !netcdf)
+    return cpl_fail(s->ctx, CPL_ERR_INPUT,
+                    "--view: a page is made of the study's NetCDF file: -o FILE.nc");
   const bool whole = isnan(a->workers) ||
                      (a->workers >= 1 && a->workers <= 4096 && a->workers == floor(a->workers));
   if (!whole)
@@ -207,6 +211,21 @@ static cpl_status check_options(const sweep* s) {
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--case-timeout must be positive, not %g",
                     a->case_timeout);
   return CPL_OK;
+}
+
+// The page next to the NetCDF file, made by the process that has written it.
+static cpl_status view_study(sweep* s) {
+  if (!s->args->view || !s->summary.is_coordinator) return CPL_OK;
+  const char* file = NULL;
+  for (size_t i = 0; i < s->def.n_outputs && file == NULL; i++)
+    if (cli_ends_with(s->def.outputs[i], ".nc")) file = s->def.outputs[i];
+  cli_page_name(file, s->page, sizeof s->page);
+  cpl_view_def def = cpl_default_view_def();
+  def.path = s->page;
+  const cpl_status st = cpl_view_study(s->ctx, file, &def);
+  if (st < 0) s->page[0] = '\0';
+  else if (isatty(fileno(s->out)) && cli_has_desktop()) cli_open_page(s->page);
+  return st;
 }
 
 static cpl_status run_all(sweep* s) {
@@ -237,6 +256,7 @@ static void print_json(const sweep* s, cpl_status st) {
   cpli_json_array(&j, "outputs");
   for (size_t i = 0; i < s->def.n_outputs; i++) cpli_json_text(&j, NULL, s->def.outputs[i]);
   cpli_json_close(&j, ']');
+  if (s->page[0] != '\0') cpli_json_text(&j, "page", s->page);
   cpli_json_integer(&j, "cases", p->total);
   cpli_json_integer(&j, "done", p->done);
   cpli_json_integer(&j, "failed", p->failed);
@@ -258,6 +278,7 @@ static void print_summary(const sweep* s) {
   if (p->failed > 0) fprintf(out, ", %lld failed", (long long)p->failed);
   for (size_t i = 0; i < s->def.n_outputs; i++)
     fprintf(out, "%s%s", i == 0 ? " -> " : ", ", s->def.outputs[i]);
+  if (s->page[0] != '\0') fprintf(out, ", %s", s->page);
   fputc('\n', out);
   study_results_print(&s->results, s->ctx, s->design, out);
 }
@@ -270,14 +291,15 @@ static void print_kept(const sweep* s) {
           (long long)p->done, (long long)p->total);
 }
 
-static int report(sweep* s, cpl_status st) {
+// shown: whether there is a page, where it was requested.
+static int report(sweep* s, cpl_status st, cpl_status shown) {
   if (s->progress == PROGRESS_BAR && s->shown > 0) fputs("\r\033[K", stderr);
   if (s->studied && !s->summary.is_coordinator) return CLI_OK;  // the coordinator reports
   const int code = st < 0 ? cli_report(s->ctx, st) : CLI_OK;
   if (s->args->json) print_json(s, st);
   else if (st < 0) print_kept(s);
   else if (!s->args->quiet) print_summary(s);
-  return code;
+  return st >= 0 && shown < 0 ? cli_report(s->ctx, shown) : code;
 }
 
 static int run_sweep(void* args_, int n, char** operands) {
@@ -296,7 +318,8 @@ static int run_sweep(void* args_, int n, char** operands) {
   }
   const cpl_status st = run_all(&s);
   cli_enter(CLI_WRITES);
-  const int code = report(&s, st);
+  const cpl_status shown = st < 0 ? st : view_study(&s);
+  const int code = report(&s, st, shown);
   cli_enter(CLI_RELEASES);
   study_results_free(&s.results);
   cpl_design_destroy(s.design);
@@ -374,6 +397,10 @@ static const cli_option options[] = {
      "print means, deviations, quantiles and the influence of the factors; Morris' and Sobol' "
      "indices are printed without it",
      CLI_FLAG, AT(stats)},
+    {"view", 0, NULL,
+     "write a page with the results next to the NetCDF file, and open it where there is a desktop; "
+     "default of -o: FILE-study.nc",
+     CLI_FLAG, AT(view)},
     {"json", 0, NULL, "print the summary as JSON", CLI_FLAG, AT(json)},
     {"quiet", 'q', NULL, "print errors only", CLI_FLAG, AT(quiet)},
     {"log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,

@@ -8,7 +8,7 @@ if(NOT EXISTS "${CPL_NPM}/uplot/dist/uPlot.iife.min.js")
   message(FATAL_ERROR "uPlot is not in ${CPL_NPM}: run scripts/setup first")
 endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-file(GLOB page_sources CONFIGURE_DEPENDS src/view/page/*)
+file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS src/view/page/*)
 add_custom_command(OUTPUT ${CPL_DATA}/view/results.html
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/bundle.py ${CPL_NPM} ${CMAKE_SOURCE_DIR}/src/view/page
     ${CPL_DATA}/view

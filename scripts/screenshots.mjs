@@ -12,6 +12,7 @@ const page = await browser.newPage({viewport: {width: Number(width), height: Num
 await page.goto(pathToFileURL(resolve(file)).href);
 await page.waitForSelector('.surface[data-x], #picture[data-nodes]');
 if (script) await page.evaluate(script);
+await page.waitForFunction(() => document.documentElement.dataset.busy !== 'true'); // the page of a study
 await page.waitForTimeout(200);
 await page.screenshot({path: picture});
 await browser.close();

@@ -15,11 +15,17 @@ import sys
 
 # page: (template, styles, scripts of others, our scripts, what it may connect to)
 RESULTS = ("page.html", ["uplot/dist/uPlot.min.css", "page.css"], [("uplot", "dist/uPlot.iife.min.js")],
-           ["data.js", "curves.js", "colours.js", "axes.js", "units.js", "tree.js", "expression.js", "derived.js", "spectrum.js", "paths.js", "plot.js",
-            "plotbar.js", "cursor.js", "events.js", "gestures.js", "export.js", "link.js", "live.js", "app.js"])
+           ["embedded.js", "parts.js", "data.js", "curves.js", "colours.js", "axes.js", "units.js", "tree.js", "expression.js", "derived.js",
+            "spectrum.js", "paths.js", "plot.js", "plotbar.js", "cursor.js", "events.js", "gestures.js", "export.js", "link.js",
+            "plot_state.js", "live.js", "app.js"])
+STUDY = ("study/study.html", ["page.css", "study/study.css"], [],
+         ["embedded.js", "parts.js", "colours.js", "axes.js", "link.js"] +
+         ["study/%s.js" % name for name in ("cases", "colour", "raster", "painter", "chart", "parallel", "order", "curves", "scatter", "influence",
+                                            "statistics", "side", "state", "study")])
 PAGES = {
     "results.html": (*RESULTS, "'none'"),
     "live.html": (*RESULTS, "'self'"),
+    "study.html": (*STUDY, "'none'"),
     "graph.html": ("graph.html", ["page.css", "graph.css"], [("elkjs", "lib/elk.bundled.js")], ["diagram.js", "graph.js"], "'none'"),
 }
 
@@ -40,7 +46,7 @@ def digest(text):
 
 
 def bundle(modules, folder, template, styles, others, ours, connect):
-    style = "\n".join(read(modules, s) if "/" in s else read(folder, s) for s in styles)
+    style = "\n".join(read(folder, s) if os.path.exists(os.path.join(folder, s)) else read(modules, s) for s in styles)
     script = "".join(licence(modules, p) + read(modules, p, f) + "\n" for p, f in others)
     script += "(() => {\n'use strict';\n" + "\n".join(read(folder, s) for s in ours) + "})();\n"
     if "</script" in script.lower() or "<!--" in script or "</style" in style.lower():

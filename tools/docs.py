@@ -22,7 +22,7 @@ REFERENCE = "reference"  # folder of Doxygen's pages in the site
 FENCE = re.compile(r"^([ \t]*)```.*?^\1```", re.S | re.M)
 CODE = re.compile(r"`[^`\n]*`|(?<=\n\n)(?:    .*\n|\n)+")  # within a line, or an indented block
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
-PICTURES = (".svg", ".png")
+PICTURES = (".svg", ".png", ".jpg")
 LANGUAGES = {".c": "c", ".h": "c", ".yaml": "yaml", ".xml": "xml", ".awk": "awk"}
 NAVIGATION = (  # title, pages; a title of its own for a page, or None for the page's heading
     ("Simulating", ["docs/installing.md", "docs/system-file.md", "docs/ssp.md", "docs/system-fmu.md", "docs/studies.md", "docs/models-in-c.md", "docs/fmi.md", "docs/looking.md",

@@ -50,6 +50,20 @@ CPL_DEFAULTS(view_def)  ///< cpl_default_view_def()
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
 
+//------------------------------------ studies ------------------------------------
+
+/// Write a page with the results of a study (couplet/study.h): curves of all cases with quantiles,
+/// scatter plots, parallel coordinates, the influence of the factors, statistics of the measures,
+/// failed cases. Factors and measures are exact; curves are rounded to single precision, and of
+/// very large studies only every k-th case has them, which is logged as a warning. `file` is the
+/// NetCDF file of the study; it is read by the library netcdf. Of `def` are used: path
+/// (.html), title (NULL: the name of the file), only (factors, measures and curves to show first),
+/// across and up (factors or measures of the first scatter plot).
+/// Returns: CPL_ERR_UNSUPPORTED without the library netcdf; CPL_ERR_INPUT when the file is damaged,
+/// not that of a study, or too large for a page, or when one of `only`, `across` and `up` matches
+/// nothing; otherwise as cpl_view_write().
+CPL_API cpl_status cpl_view_study(cpl_context* ctx, const char* file, const cpl_view_def* def);
+
 //------------------------------------ systems ------------------------------------
 
 typedef enum cpl_diagram_form {

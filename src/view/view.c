@@ -72,12 +72,14 @@ static bool ends_in(const char* path, const char* ending) {
   return n >= m && strcasecmp(path + n - m, ending) == 0;
 }
 
+bool cpli_is_page(const char* path) { return ends_in(path, ".html") || ends_in(path, ".htm"); }
+
 cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table, const cpl_view_def* given) {
   cpl_view_def def = cpl_default_view_def();
   cpl_status st = cpli_read_def(ctx, "cpl_view_def", given, &def, sizeof def);
   if (st < 0) return st;
   const bool svg = ends_in(def.path, ".svg");
-  if (!svg && !ends_in(def.path, ".html") && !ends_in(def.path, ".htm")) {
+  if (!svg && !cpli_is_page(def.path)) {
     return cpli_fail_file(ctx, CPL_ERR_INPUT, def.path,
                           "pages are written to files that end in .html or .svg");
   }

@@ -11,16 +11,12 @@
 /// Whether any value differs from the first.
 bool cpli_view_changes(const cpl_table* table, size_t column);
 
+/// Whether the name is that of a page (.html).
+bool cpli_is_page(const char* path);
+
 /// Both get a definition whose names were found in the table.
 cpl_status cpli_view_picture(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def);
 cpl_status cpli_view_page(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def);
-
-/// A page of lib/couplet/view, as text in three parts: up to its title, up to its data, the rest.
-typedef struct cpli_template {
-  char* text;
-  const char* parts[3];
-  size_t sizes[3];
-} cpli_template;
 
 /// A page of lib/couplet/view around one JSON object.
 cpl_status cpli_page_write(cpl_context* ctx, const char* name, const char* path, const char* title,

@@ -256,6 +256,43 @@ static void a_netcdf_file(void** state) {
   }
 }
 
+// couplet sweep --view, couplet view study.nc, and what cannot be shown.
+static void a_page(void** state) {
+  (void)state;
+  write_models();
+  CHECK_INT(COUPLET("sweep", "pair.yaml", "--view"), 0);
+  CHECK_CONTAINS(printed, " -> pair-study.nc, pair-study.html\n");
+  CHECK_CONTAINS(text_of("pair-study.html"), "\"cases\":6,");
+  CHECK_INT(COUPLET("sweep", "pair.yaml", "--view", "--json", "-o", "a.csv", "-o", "a.nc"), 0);
+  CHECK_CONTAINS(printed, "\"page\": \"a.html\"");
+  CHECK_INT(COUPLET("sweep", "pair.yaml", "--view", "-o", "a.csv"), 2);
+  CHECK_CONTAINS(complained, "--view: a page is made of the study's NetCDF file: -o FILE.nc");
+  CHECK_INT(COUPLET("view", "a.nc", "--only", "a*", "--xy", "a.k,end", "-o", "b.html"), 0);
+  CHECK_STR(printed, "");
+  CHECK_CONTAINS(text_of("b.html"), "\"show\":[\"a.k\",\"area\"],\"xy\":[\"a.k\",\"end\"]");
+  CHECK_INT(COUPLET("view", "a.csv"), 2);
+  CHECK_CONTAINS(complained, "a.csv: is the table of a study");
+  CHECK_INT(COUPLET("view", "a.nc", "pair-study.nc"), 2);
+  CHECK_CONTAINS(complained, "a page shows one study");
+  CHECK_INT(COUPLET("view", "a.nc", "--xy", "a.k"), 2);
+  CHECK_CONTAINS(complained, "--xy wants two factors or measures");
+  write_text("text.nc", "this is no NetCDF\n");
+  CHECK_INT(COUPLET("view", "text.nc"), 2);
+  CHECK_CONTAINS(complained, "text.nc: cannot be read as NetCDF");
+  // of another program
+  CHECK_INT(system("printf 'netcdf o { dimensions: n = 3; variables: double n(n); data: n = 1, 2, "
+                   "3; }' > o.cdl && ncgen -4 -o o.nc o.cdl"),
+            0);
+  CHECK_INT(COUPLET("view", "o.nc"), 2);
+  CHECK_CONTAINS(complained, "o.nc: is no file of a study: there is no dimension \"case\"");
+  CHECK_INT(system("sed -e 's/n = 3/case = UNLIMITED/;s/n(n)/k(case)/;s/n = 1, 2, 3;//' o.cdl > "
+                   "e.cdl && ncgen -4 -o e.nc e.cdl"),
+            0);
+  CHECK_INT(COUPLET("view", "e.nc"), 2);
+  CHECK_CONTAINS(complained, "e.nc: is no file of a study: it has 0 cases");
+  CHECK(is_empty("tmp"));
+}
+
 //------------------------------------ failures ------------------------------------
 
 static void cases_that_fail(void** state) {
@@ -382,6 +419,7 @@ int main(void) {
       cmocka_unit_test(sobol_indices),
       cmocka_unit_test(means_and_quantiles),
       cmocka_unit_test(a_netcdf_file),
+      cmocka_unit_test(a_page),
       cmocka_unit_test(cases_that_fail),
       cmocka_unit_test(studies_that_cannot_be),
       cmocka_unit_test(killed_and_resumed),

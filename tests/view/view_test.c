@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "page_text.h"
 #include "testing.h"
 
 enum { N = 1000 };
@@ -67,31 +68,6 @@ static void draws_a_panel_for_each_unit(void** state) {
   CHECK_INT(count(page, "</title></path>"), 2);
   free(page);
   cpl_context_destroy(ctx);
-}
-
-// The text between two others, of the caller.
-static char* between(const char* page, const char* before, const char* after) {
-  const char* from = strstr(page, before);
-  assert_non_null(from);
-  from += strlen(before);
-  const char* to = strstr(from, after);
-  assert_non_null(to);
-  return strndup(from, (size_t)(to - from));
-}
-
-// Decodes base64 the slow way.
-static size_t decoded(const char* text, unsigned char* out) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  size_t n = 0;
-  unsigned bits = 0, have = 0;
-  for (; *text != '\0' && *text != '='; text++) {
-    const char* digit = strchr(digits, *text);
-    assert_non_null(digit);
-    bits = bits << 6 | (unsigned)(digit - digits);
-    have += 6;
-    if (have >= 8) out[n++] = (unsigned char)(bits >> (have -= 8));
-  }
-  return n;
 }
 
 static void a_page_holds_every_number(void** state) {

@@ -3,8 +3,6 @@
 //
 // The page as a whole: its plots, which of them is active, the zoom they share.
 
-const $ = id => document.getElementById(id);
-
 const MIN_HEIGHT = {narrow: 170, wide: 180}; // of the area of axes and curves
 
 const app = {
@@ -114,21 +112,6 @@ const app = {
       if (p.u._padding[1] !== this.marginOf(p, 'right') || p.u._padding[3] !== this.marginOf(p, 'left')) p.u.redraw(false, true);
     }
   },
-
-  theme(dark) {
-    document.documentElement.classList.toggle('dark', dark);
-    for (const p of this.plots) p.show();
-  },
-  notice(text) {
-    $('notice').textContent = text;
-    $('notice').hidden = text === '';
-    clearTimeout(this.noticeTimer);
-    this.noticeTimer = setTimeout(() => { $('notice').hidden = true; }, 8000);
-  },
-  drawer(open) {
-    $('side').classList.toggle('open', open);
-    $('menu').setAttribute('aria-expanded', String(open));
-  },
 };
 
 //------------------------------------ the first look ------------------------------------
@@ -164,27 +147,8 @@ function firstPlots() {
 function fillReport() {
   const files = {title: 'Results', head: ['file', 'rows', 'variables', 'events'],
     rows: results.map(r => [r.name, r.rows, r.columns.length, r.events.length])};
-  const parts = [files, ...(DATA.report ?? [])].map(part => {
-    const section = make('section', {}, make('h3', {}, part.title));
-    if (part.text !== undefined) section.append(make('pre', {}, part.text));
-    if (part.rows) {
-      const table = make('table', {});
-      if (part.head) table.append(make('tr', {}, ...part.head.map(h => make('th', {scope: 'col'}, h))));
-      for (const row of part.rows) {
-        table.append(make('tr', {}, ...row.map((v, i) => i === 0 && !part.head ? make('th', {scope: 'row'}, String(v))
-          : make('td', {className: typeof v === 'number' && part.head ? 'number' : ''}, v === null ? '–' : String(v)))));
-      }
-      section.append(table);
-    }
-    return section;
-  });
+  const parts = [files, ...(DATA.report ?? [])].map(reportSection);
   $('report').replaceChildren(make('h2', {}, 'Run report'), make('div', {className: 'parts'}, ...parts), make('p', {}, 'Made by couplet ' + DATA.version + '.'));
-}
-
-function toggle(button, part, fill) {
-  $(part).hidden = !$(part).hidden;
-  button.setAttribute('aria-expanded', String(!$(part).hidden));
-  if (!$(part).hidden) { fill?.(); $(part).scrollIntoView({block: 'nearest'}); }
 }
 
 //------------------------------------ wiring ------------------------------------
@@ -197,24 +161,21 @@ function wire() {
   $('reset').addEventListener('click', () => { for (const p of app.plots) p.reset(); });
   $('link').addEventListener('change', e => { app.linked = e.target.checked; });
   $('events').addEventListener('change', e => { app.events = e.target.checked; for (const p of app.plots) p.redraw(); });
-  $('theme').addEventListener('click', () => app.theme(!document.documentElement.classList.contains('dark')));
   $('show-report').addEventListener('click', e => toggle(e.currentTarget, 'report', fillReport));
   $('show-help').addEventListener('click', e => toggle(e.currentTarget, 'help'));
-  $('menu').addEventListener('click', () => { app.drawer(!$('side').classList.contains('open')); $('search').focus(); });
-  $('main').addEventListener('pointerdown', () => app.drawer(false));
+  $('menu').addEventListener('click', () => { drawer(!$('side').classList.contains('open')); $('search').focus(); });
+  $('main').addEventListener('pointerdown', () => drawer(false));
   document.addEventListener('keydown', e => {
-    if (e.key === 'Escape') app.drawer(false);
+    if (e.key === 'Escape') drawer(false);
     if (e.ctrlKey || e.altKey || e.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
-    if (e.key === '/') { e.preventDefault(); if (innerWidth < 760) app.drawer(true); $('search').focus(); }
+    if (e.key === '/') { e.preventDefault(); if (innerWidth < 760) drawer(true); $('search').focus(); }
     if (e.key === 'n') app.add(new Plot('time')).surface.focus();
   });
   tree.bind();
   bindExpressionField();
   bindLink();
   new ResizeObserver(() => app.layout()).observe($('main'));
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  app.theme(dark.matches);
-  dark.addEventListener('change', () => app.theme(dark.matches));
+  followTheme(() => { for (const p of app.plots) p.show(); });
 }
 
 // The view that the address describes, else the usual one. Returns it as it would be in a link.

@@ -3,12 +3,6 @@
 //
 // What a plot shows, as a file: the picture as SVG or PNG, the numbers of the rows in view as CSV, every digit and every row.
 
-function save(name, type, parts) {
-  const url = URL.createObjectURL(new Blob(parts, {type}));
-  make('a', {href: url, download: name}).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-}
-
 function exportPlot(plot, what) {
   const name = (DATA.title || 'couplet').replace(/\.[^.]*$/, '').replace(/[^\w.-]+/g, '_');
   if (what === 'csv') save(name + '.csv', 'text/csv', [csvOf(plot)]);
@@ -17,9 +11,6 @@ function exportPlot(plot, what) {
 }
 
 //------------------------------------ numbers ------------------------------------
-
-const cell = text => /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-const digits = v => Number.isNaN(v) ? 'nan' : v === Infinity ? 'inf' : v === -Infinity ? '-inf' : String(v);
 
 // Lines of different times side by side: at each time as many rows as the one with most has (both sides of an event).
 function csvOf(plot) {

@@ -123,7 +123,7 @@ Object.assign(Plot.prototype, {
     const other = what.startsWith('minus ') ? others[Number(what.slice(6))] : null;
     const enclosed = c => c.derived || c.difference ? '(' + c.expression + ')' : c.expression;
     const expression = other ? enclosed(curve) + ' - ' + enclosed(other) : expressions[what]();
-    app.notice(drawExpression(this, expression, null));
+    notice(drawExpression(this, expression, null));
   },
 });
 
@@ -150,7 +150,7 @@ function drawExpression(plot, text, instead) {
 function editExpression(plot, curve) {
   edited = {plot, curve};
   app.activate(plot);
-  app.drawer(true);
+  drawer(true);
   $('expression').value = curve.text;
   $('expression').focus();
   $('expression').select();

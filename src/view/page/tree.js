@@ -12,17 +12,6 @@ for (const result of results) {
   }
 }
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith('on')) element.addEventListener(key.slice(2), value);
-    else if (key in element && key !== 'list') element[key] = value;
-    else element.setAttribute(key, value);
-  }
-  element.append(...children);
-  return element;
-}
-
 // Which results have it, where not all of them do.
 const ownersOf = columns => results.length > 1 && columns.length < results.length && !tree.result ? columns.map(c => c.result.name).join(', ') : '';
 
