@@ -10,16 +10,41 @@
 #include <math.h>
 #include <stdlib.h>
 
+// The addresses of all functions in the table of the version, found once for all instances.
+static cpl_status find_functions(cpli_fmu_instance* in, const cpli_fmu_call* calls, size_t n) {
+  cpli_library* lib = in->lib;
+  size_t size = 0;
+  if (lib->functions != NULL) return CPL_OK;
+  for (size_t i = 0; i < n; i++) {
+    size_t end = calls[i].offset + sizeof(void*);
+    size = end > size ? end : size;
+  }
+  lib->functions = cpli_alloc(lib->fmu->base.ctx, size, 1);
+  if (lib->functions == NULL) return cpli_nomem(lib->fmu->base.ctx);
+  for (size_t i = 0; i < n; i++) {
+    void* address = cpli_library_symbol(lib, calls[i].name);
+    memcpy((char*)lib->functions + calls[i].offset, &address, sizeof address);
+  }
+  return CPL_OK;
+}
+
+static bool has(const cpli_fmu_instance* in, const cpli_fmu_call* call) {
+  void* address;
+  memcpy(&address, (const char*)in->functions + call->offset, sizeof address);
+  return address != NULL;
+}
+
 cpl_status cpli_bind(cpli_fmu_instance* in) {
   int required = in->scheduled ? CPLI_SE : in->co_simulation ? CPLI_CS : CPLI_ME;
   char missing[512] = "";
   size_t used = 0, n = 0;
   const cpli_fmu_call* calls = in->api->calls(&n);
+  cpl_status st = find_functions(in, calls, n);
+  if (st < 0) return st;
+  in->functions = in->lib->functions;
   for (size_t i = 0; i < n; i++) {
     const cpli_fmu_call* call = &calls[i];
-    void* address = cpli_library_symbol(in->lib, call->name);
-    memcpy((char*)in + call->offset, &address, sizeof address);
-    if (address != NULL || !(call->flags & required) || used >= sizeof missing) continue;
+    if (!(call->flags & required) || has(in, call) || used >= sizeof missing) continue;
     used += (size_t)snprintf(missing + used, sizeof missing - used, "%s%s", used > 0 ? ", " : "",
                              call->name);
   }
@@ -37,10 +62,8 @@ bool cpli_has_all(const cpli_fmu_instance* in, int flag) {
   size_t n = 0, found = 0;
   const cpli_fmu_call* calls = in->api->calls(&n);
   for (size_t i = 0; i < n; i++) {
-    void* address = NULL;
     if (!(calls[i].flags & flag)) continue;
-    memcpy(&address, (const char*)in + calls[i].offset, sizeof address);
-    if (address == NULL) return false;
+    if (!has(in, &calls[i])) return false;
     found++;
   }
   return found > 0;
@@ -170,6 +193,11 @@ static cpl_log_level level_of(int status) {
   }
 }
 
+void cpli_forget_message(cpli_fmu_instance* in) {
+  in->has_message = false;
+  in->message[0] = '\0';
+}
+
 void cpli_message(cpli_fmu_instance* in, int status, const char* category, char* raw) {
   char resolved[2048], *text = raw + strspn(raw, " \t\r\n");
   if (in->fmu->version < 3) {
@@ -185,6 +213,7 @@ void cpli_message(cpli_fmu_instance* in, int status, const char* category, char*
   cpli_guard_frame* top = cpli_guard_top;
   cpli_guard_top = NULL;
   pthread_mutex_lock(&in->mutex);
+  in->has_message = true;
   if (in->message[0] == '\0' || status >= in->message_status) {
     in->message_status = status;
     snprintf(in->message, sizeof in->message, "%s", text);

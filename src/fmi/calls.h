@@ -48,6 +48,8 @@ cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, i
 /// Fails with the reason why a call may not be made.
 cpl_status cpli_refuse(cpli_fmu_instance* in, const cpli_fmu_call* call, bool exported);
 
+/// Before a call: messages of earlier ones are forgotten.
+void cpli_forget_message(cpli_fmu_instance* in);
 /// Store and log a message of an FMU, perhaps from a thread of its own; `text` is changed.
 void cpli_message(cpli_fmu_instance* in, int status, const char* category, char* text);
 /// The same with a format and its arguments, as FMI 1.0 and 2.0 have them.
@@ -90,9 +92,10 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
 #define CPLI_LIST(...) __VA_ARGS__
 
 // A file that defines calls begins with the type of its instances (CPLI_INSTANCE, a struct with the
-// members `base` and `fn`), and the list of functions as indices and as rows of calls[].
+// member `base`), that of its table of functions (CPLI_FUNCTIONS), how an instance gives it
+// (CPLI_FN), and the list of functions as indices and as rows of calls[].
 #define CPLI_CALL_INDEX(name, flags) CALL_##name,
-#define CPLI_CALL_ROW(name, flags)   {#name, flags, offsetof(CPLI_INSTANCE, fn.name)},
+#define CPLI_CALL_ROW(name, flags)   {#name, flags, offsetof(CPLI_FUNCTIONS, name)},
 
 // Defines cpli_NAME; its first parameter is `cpli_fmu_instance* base`, and `in` is the instance of
 // the version. INVOKE is an expression of the status; BEFORE and AFTER are the arguments
@@ -102,12 +105,12 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
   cpl_status cpli_##name PARAMETERS {                                                           \
     CPLI_INSTANCE* in = (CPLI_INSTANCE*)base;                                                   \
     const cpli_fmu_call* call = &calls[CALL_##name];                                            \
-    bool exported = in->fn.name != NULL;                                                        \
+    bool exported = CPLI_FN(in)->name != NULL;                                                  \
     volatile int status = CPLI_CRASHED, signal = 0;                                             \
     if (!cpli_callable(&in->base, call, exported)) {                                            \
       return cpli_refuse(&in->base, call, exported);                                            \
     }                                                                                           \
-    if (in->base.depth++ == 0) in->base.message[0] = '\0';                                      \
+    if (in->base.depth++ == 0 && in->base.has_message) cpli_forget_message(&in->base);          \
     if (in->base.fmu->call_log != NULL) cpli_trace_begin(&in->base, #name, CPLI_LIST BEFORE);   \
     cpli_surroundings around;                                                                   \
     bool look = cpli_compares_surroundings(&in->base, call->flags);                             \
@@ -131,63 +134,64 @@ void cpli_trace_end(cpli_fmu_instance* in, const char* function, int status, con
 
 // Functions of the instance alone.
 #define CPLI_DEFINE_PLAIN(name) \
-  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base), in->fn.name(base->instance), (""), (""))
+  CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base), CPLI_FN(in)->name(base->instance), (""), (""))
 
 // Arrays of values, with their length as an argument or without it.
 #define CPLI_DEFINE_ARRAY(name)                                                \
   CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, double* values, size_t n), \
-                   in->fn.name(base->instance, values, n), (""), ("D", values, n))
+                   CPLI_FN(in)->name(base->instance, values, n), (""), ("D", values, n))
 #define CPLI_DEFINE_RESULT(name)                                               \
   CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, double* values, size_t n), \
-                   in->fn.name(base->instance, values), (""), ("D", values, n))
+                   CPLI_FN(in)->name(base->instance, values), (""), ("D", values, n))
 
 // Values by reference: one function to read them and one to set them.
-#define CPLI_DEFINE_VALUES(prefix, type, ctype, letter)                                            \
-  CPLI_DEFINE_CALL(prefix##Get##type,                                                              \
-                   (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype* values),      \
-                   in->fn.prefix##Get##type(base->instance, refs, n, values), ("R", refs, n),      \
-                   (letter, values, n))                                                            \
-  CPLI_DEFINE_CALL(                                                                                \
-      prefix##Set##type,                                                                           \
-      (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype const* values),             \
-      in->fn.prefix##Set##type(base->instance, refs, n, values), ("R" letter, refs, n, values, n), \
-      (""))
+#define CPLI_DEFINE_VALUES(prefix, type, ctype, letter)                                       \
+  CPLI_DEFINE_CALL(prefix##Get##type,                                                         \
+                   (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype* values), \
+                   CPLI_FN(in)->prefix##Get##type(base->instance, refs, n, values),           \
+                   ("R", refs, n), (letter, values, n))                                       \
+  CPLI_DEFINE_CALL(                                                                           \
+      prefix##Set##type,                                                                      \
+      (cpli_fmu_instance * base, const uint32_t* refs, size_t n, ctype const* values),        \
+      CPLI_FN(in)->prefix##Set##type(base->instance, refs, n, values),                        \
+      ("R" letter, refs, n, values, n), (""))
 
 // Time, states and event indicators of a model.
-#define CPLI_DEFINE_TIME_AND_STATES(prefix)                                                     \
-  CPLI_DEFINE_CALL(prefix##SetTime, (cpli_fmu_instance * base, double t),                       \
-                   in->fn.prefix##SetTime(base->instance, t), ("d", t), (""))                   \
-  CPLI_DEFINE_CALL(prefix##SetContinuousStates,                                                 \
-                   (cpli_fmu_instance * base, const double* x, size_t n),                       \
-                   in->fn.prefix##SetContinuousStates(base->instance, x, n), ("D", x, n), ("")) \
-  CPLI_DEFINE_ARRAY(prefix##GetContinuousStates)                                                \
+#define CPLI_DEFINE_TIME_AND_STATES(prefix)                                               \
+  CPLI_DEFINE_CALL(prefix##SetTime, (cpli_fmu_instance * base, double t),                 \
+                   CPLI_FN(in)->prefix##SetTime(base->instance, t), ("d", t), (""))       \
+  CPLI_DEFINE_CALL(                                                                       \
+      prefix##SetContinuousStates, (cpli_fmu_instance * base, const double* x, size_t n), \
+      CPLI_FN(in)->prefix##SetContinuousStates(base->instance, x, n), ("D", x, n), (""))  \
+  CPLI_DEFINE_ARRAY(prefix##GetContinuousStates)                                          \
   CPLI_DEFINE_ARRAY(prefix##GetEventIndicators)
 
 // The extension for constraints.
-#define CPLI_DEFINE_CONSTRAINTS(prefix)                                                            \
-  CPLI_DEFINE_CALL(prefix##GetNumberOfConstraints, (cpli_fmu_instance * base, size_t * n),         \
-                   in->fn.prefix##GetNumberOfConstraints(base->instance, n), (""), ("i", (int)*n)) \
-  CPLI_DEFINE_RESULT(prefix##Constraint)                                                           \
-  CPLI_DEFINE_RESULT(prefix##ConstraintJacobian)                                                   \
-  CPLI_DEFINE_RESULT(prefix##ProjectionStep)                                                       \
-  CPLI_DEFINE_CALL(                                                                                \
-      prefix##Projection,                                                                          \
-      (cpli_fmu_instance * base, double tolerance, size_t limit, double* change, size_t n),        \
-      in->fn.prefix##Projection(base->instance, change, tolerance, limit, false),                  \
+#define CPLI_DEFINE_CONSTRAINTS(prefix)                                                     \
+  CPLI_DEFINE_CALL(prefix##GetNumberOfConstraints, (cpli_fmu_instance * base, size_t * n),  \
+                   CPLI_FN(in)->prefix##GetNumberOfConstraints(base->instance, n), (""),    \
+                   ("i", (int)*n))                                                          \
+  CPLI_DEFINE_RESULT(prefix##Constraint)                                                    \
+  CPLI_DEFINE_RESULT(prefix##ConstraintJacobian)                                            \
+  CPLI_DEFINE_RESULT(prefix##ProjectionStep)                                                \
+  CPLI_DEFINE_CALL(                                                                         \
+      prefix##Projection,                                                                   \
+      (cpli_fmu_instance * base, double tolerance, size_t limit, double* change, size_t n), \
+      CPLI_FN(in)->prefix##Projection(base->instance, change, tolerance, limit, false),     \
       ("di", tolerance, (int)limit), ("D", change, n))
 
 // Saved states. The names are arguments, because their spelling differs between the versions.
 #define CPLI_DEFINE_STATES(get, set, free, size_of, write, read)                                \
   CPLI_DEFINE_CALL(get, (cpli_fmu_instance * base, void** state),                               \
-                   in->fn.get(base->instance, state), (""), (""))                               \
+                   CPLI_FN(in)->get(base->instance, state), (""), (""))                         \
   CPLI_DEFINE_CALL(set, (cpli_fmu_instance * base, void* state),                                \
-                   in->fn.set(base->instance, state), (""), (""))                               \
+                   CPLI_FN(in)->set(base->instance, state), (""), (""))                         \
   CPLI_DEFINE_CALL(free, (cpli_fmu_instance * base, void** state),                              \
-                   in->fn.free(base->instance, state), (""), (""))                              \
+                   CPLI_FN(in)->free(base->instance, state), (""), (""))                        \
   CPLI_DEFINE_CALL(size_of, (cpli_fmu_instance * base, void* state, size_t* size),              \
-                   in->fn.size_of(base->instance, state, size), (""), (""))                     \
+                   CPLI_FN(in)->size_of(base->instance, state, size), (""), (""))               \
   CPLI_DEFINE_CALL(write, (cpli_fmu_instance * base, void* state, uint8_t* bytes, size_t size), \
-                   in->fn.write(base->instance, state, (void*)bytes, size), (""), (""))         \
+                   CPLI_FN(in)->write(base->instance, state, (void*)bytes, size), (""), (""))   \
   CPLI_DEFINE_CALL(read,                                                                        \
                    (cpli_fmu_instance * base, const uint8_t* bytes, size_t size, void** state), \
-                   in->fn.read(base->instance, (const void*)bytes, size, state), (""), (""))
+                   CPLI_FN(in)->read(base->instance, (const void*)bytes, size, state), (""), (""))

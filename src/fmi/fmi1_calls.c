@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-#define CPLI_INSTANCE cpli_fmi1
+#define CPLI_INSTANCE  cpli_fmi1
+#define CPLI_FUNCTIONS cpli_fmi1_functions
+#define CPLI_FN        cpli_fmi1_fn
 enum { CPLI_FMI1_FUNCTIONS(CPLI_CALL_INDEX) };
 static const cpli_fmu_call calls[] = {CPLI_FMI1_FUNCTIONS(CPLI_CALL_ROW)};
 
@@ -84,7 +86,7 @@ static const fmiSlaveCallbackFunctions slave_callbacks = {
 
 #define DEFINE_TEXT(name)                                              \
   CPLI_DEFINE_CALL(name, (cpli_fmu_instance * base, const char** out), \
-                   (*out = in->fn.name(), fmiOK), (""), ("s", *out))
+                   (*out = cpli_fmi1_fn(in)->name(), fmiOK), (""), ("s", *out))
 DEFINE_TEXT(fmiGetModelTypesPlatform)
 DEFINE_TEXT(fmiGetTypesPlatform)
 DEFINE_TEXT(fmiGetVersion)
@@ -97,21 +99,22 @@ static fmiStatus made(cpli_fmi1* in, fmiComponent c) {
 static const char mime_type[] = "application/x-fmu-sharedlibrary";
 
 CPLI_DEFINE_CALL(fmiInstantiateModel, (cpli_fmu_instance * base),
-                 made(in, in->fn.fmiInstantiateModel(in->base.name, in->base.fmu->guid,
-                                                     model_callbacks, in->base.fmu->logging)),
+                 made(in, cpli_fmi1_fn(in)->fmiInstantiateModel(in->base.name, in->base.fmu->guid,
+                                                                model_callbacks,
+                                                                in->base.fmu->logging)),
                  ("ssi", in->base.name, in->base.fmu->guid, (int)in->base.fmu->logging), (""))
 CPLI_DEFINE_CALL(fmiInstantiateSlave, (cpli_fmu_instance * base),
-                 made(in,
-                      in->fn.fmiInstantiateSlave(in->base.name, in->base.fmu->guid,
-                                                 in->base.resources, mime_type, 0, fmiFalse,
-                                                 fmiFalse, slave_callbacks, in->base.fmu->logging)),
+                 made(in, cpli_fmi1_fn(in)->fmiInstantiateSlave(in->base.name, in->base.fmu->guid,
+                                                                in->base.resources, mime_type, 0,
+                                                                fmiFalse, fmiFalse, slave_callbacks,
+                                                                in->base.fmu->logging)),
                  ("ssssdiii", in->base.name, in->base.fmu->guid, in->base.resources, mime_type, 0.0,
                   0, 0, (int)in->base.fmu->logging),
                  (""))
 CPLI_DEFINE_CALL(fmiFreeModelInstance, (cpli_fmu_instance * base),
-                 (in->fn.fmiFreeModelInstance(in->base.instance), fmiOK), (""), (""))
+                 (cpli_fmi1_fn(in)->fmiFreeModelInstance(in->base.instance), fmiOK), (""), (""))
 CPLI_DEFINE_CALL(fmiFreeSlaveInstance, (cpli_fmu_instance * base),
-                 (in->fn.fmiFreeSlaveInstance(in->base.instance), fmiOK), (""), (""))
+                 (cpli_fmi1_fn(in)->fmiFreeSlaveInstance(in->base.instance), fmiOK), (""), (""))
 
 CPLI_DEFINE_PLAIN(fmiTerminate)
 CPLI_DEFINE_PLAIN(fmiTerminateSlave)
@@ -128,41 +131,45 @@ CPLI_DEFINE_VALUES(fmi, String, const char*, "S")
    info->stateValuesChanged, info->terminateSimulation, info->upcomingTimeEvent, \
    info->nextEventTime)
 CPLI_DEFINE_CALL(fmiInitialize, (cpli_fmu_instance * base, fmiEventInfo* info),
-                 in->fn.fmiInitialize(in->base.instance, in->base.setup.has_tolerance,
-                                      in->base.setup.tolerance, info),
+                 cpli_fmi1_fn(in)->fmiInitialize(in->base.instance, in->base.setup.has_tolerance,
+                                                 in->base.setup.tolerance, info),
                  ("id", (int)in->base.setup.has_tolerance, in->base.setup.tolerance), EVENT_INFO)
 CPLI_DEFINE_CALL(fmiEventUpdate, (cpli_fmu_instance * base, int intermediate, fmiEventInfo* info),
-                 in->fn.fmiEventUpdate(in->base.instance, (fmiBoolean)intermediate, info),
+                 cpli_fmi1_fn(in)->fmiEventUpdate(in->base.instance, (fmiBoolean)intermediate,
+                                                  info),
                  ("i", intermediate), EVENT_INFO)
 CPLI_DEFINE_CALL(fmiCompletedIntegratorStep, (cpli_fmu_instance * base, char* event_update),
-                 in->fn.fmiCompletedIntegratorStep(in->base.instance, event_update), (""),
-                 ("i", *event_update))
+                 cpli_fmi1_fn(in)->fmiCompletedIntegratorStep(in->base.instance, event_update),
+                 (""), ("i", *event_update))
 CPLI_DEFINE_TIME_AND_STATES(fmi)
 CPLI_DEFINE_ARRAY(fmiGetDerivatives)
 CPLI_DEFINE_ARRAY(fmiGetNominalContinuousStates)
 
 CPLI_DEFINE_CALL(fmiInitializeSlave, (cpli_fmu_instance * base),
-                 in->fn.fmiInitializeSlave(in->base.instance, in->base.setup.start_time,
-                                           in->base.setup.has_stop_time, in->base.setup.stop_time),
+                 cpli_fmi1_fn(in)->fmiInitializeSlave(in->base.instance, in->base.setup.start_time,
+                                                      in->base.setup.has_stop_time,
+                                                      in->base.setup.stop_time),
                  ("did", in->base.setup.start_time, (int)in->base.setup.has_stop_time,
                   in->base.setup.stop_time),
                  (""))
 CPLI_DEFINE_CALL(fmiSetRealInputDerivatives,
                  (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
                   const double* values),
-                 in->fn.fmiSetRealInputDerivatives(in->base.instance, refs, n, orders, values),
+                 cpli_fmi1_fn(in)->fmiSetRealInputDerivatives(in->base.instance, refs, n, orders,
+                                                              values),
                  ("RID", refs, n, orders, n, values, n), (""))
 CPLI_DEFINE_CALL(fmiGetRealOutputDerivatives,
                  (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
                   double* values),
-                 in->fn.fmiGetRealOutputDerivatives(base->instance, refs, n, orders, values),
+                 cpli_fmi1_fn(in)->fmiGetRealOutputDerivatives(base->instance, refs, n, orders,
+                                                               values),
                  ("RI", refs, n, orders, n), ("D", values, n))
 CPLI_DEFINE_CALL(fmiDoStep, (cpli_fmu_instance * base, double h),
-                 in->fn.fmiDoStep(in->base.instance, in->base.time, h, fmiTrue),
+                 cpli_fmi1_fn(in)->fmiDoStep(in->base.instance, in->base.time, h, fmiTrue),
                  ("ddi", in->base.time, h, 1), (""))
 CPLI_DEFINE_CALL(fmiGetStatus, (cpli_fmu_instance * base, fmiStatusKind kind, fmiStatus* value),
-                 in->fn.fmiGetStatus(in->base.instance, kind, value), ("i", (int)kind),
+                 cpli_fmi1_fn(in)->fmiGetStatus(in->base.instance, kind, value), ("i", (int)kind),
                  ("i", (int)*value))
 CPLI_DEFINE_CALL(fmiGetRealStatus, (cpli_fmu_instance * base, fmiStatusKind kind, double* value),
-                 in->fn.fmiGetRealStatus(in->base.instance, kind, value), ("i", (int)kind),
-                 ("d", *value))
+                 cpli_fmi1_fn(in)->fmiGetRealStatus(in->base.instance, kind, value),
+                 ("i", (int)kind), ("d", *value))

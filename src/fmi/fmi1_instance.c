@@ -211,12 +211,13 @@ static void release(cpli_fmu_instance* base) {
 
 static cpl_status check_version(cpli_fmi1* in) {
   const char *version = "1.0", *types = fmiPlatform;
-  cpl_status st = in->fn.fmiGetVersion != NULL ? cpli_fmiGetVersion(&in->base, &version) : CPL_OK;
+  cpl_status st =
+      cpli_fmi1_fn(in)->fmiGetVersion != NULL ? cpli_fmiGetVersion(&in->base, &version) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(&in->base, "says it is of FMI version", version, "1.");
-  if (in->fn.fmiGetModelTypesPlatform != NULL && !in->base.co_simulation) {
+  if (cpli_fmi1_fn(in)->fmiGetModelTypesPlatform != NULL && !in->base.co_simulation) {
     st = cpli_fmiGetModelTypesPlatform(&in->base, &types);
-  } else if (in->fn.fmiGetTypesPlatform != NULL && in->base.co_simulation) {
+  } else if (cpli_fmi1_fn(in)->fmiGetTypesPlatform != NULL && in->base.co_simulation) {
     st = cpli_fmiGetTypesPlatform(&in->base, &types);
   }
   if (st >= 0) cpli_instance_compare(&in->base, "uses types", types, fmiPlatform);
@@ -249,7 +250,8 @@ static cpl_status terminate(cpli_fmu_instance* base) {
 static cpl_status reset(cpli_fmu_instance* base) {
   cpli_fmi1* in = (cpli_fmi1*)base;
   in->initialized = false;
-  if (base->co_simulation && in->fn.fmiResetSlave != NULL) return cpli_fmiResetSlave(&in->base);
+  if (base->co_simulation && cpli_fmi1_fn(in)->fmiResetSlave != NULL)
+    return cpli_fmiResetSlave(&in->base);
   cpl_status st = free_instance(base);
   if (st < 0) return st;
   base->instance = NULL;

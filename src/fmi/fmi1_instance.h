@@ -10,7 +10,6 @@
 
 typedef struct cpli_fmi1 {
   cpli_fmu_instance base;
-  cpli_fmi1_functions fn;
   struct cpli_fmi1* next;  // in the list of instances that may log
   bool initialized;        // the one call has been made
   bool time_due;           // the time must be set before the states
@@ -22,6 +21,10 @@ typedef struct cpli_fmi1 {
   char* booleans;
   size_t n_buffer;
 } cpli_fmi1;
+
+static inline const cpli_fmi1_functions* cpli_fmi1_fn(const cpli_fmi1* in) {
+  return in->base.functions;
+}
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi1_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi1** out);

@@ -77,7 +77,7 @@ static cpl_status set_states(cpli_fmu_instance* in, const double* x, size_t n) {
 
 // Some FMUs cannot give them.
 static cpl_status get_nominals(cpli_fmu_instance* in, double* nominals, size_t n) {
-  if (((cpli_fmi1*)in)->fn.fmiGetNominalContinuousStates == NULL) return CPL_OK;
+  if (cpli_fmi1_fn((const cpli_fmi1*)in)->fmiGetNominalContinuousStates == NULL) return CPL_OK;
   cpl_status st = cpli_fmiGetNominalContinuousStates(in, nominals, n);
   return st < 0 && in->health != CPLI_GOOD ? st : CPL_OK;
 }
@@ -97,6 +97,8 @@ cpl_status cpli_fmi1_make_model(cpl_source* src, const char* name, cpl_model** o
   cpli_fmi1* in = NULL;
   cpl_status st = cpli_fmi1_create(src, name, false, &in);
   *out = st < 0 ? NULL : cpli_offer_model(&in->base, "fmi1-me", &calls);
-  if (st >= 0) (*out)->base.can.completed_step = true;  // required by every FMI 1.0 FMU
+  if (st < 0) return st;
+  (*out)->base.can.completed_step = true;  // required by every FMI 1.0 FMU
+  cpli_instance_share_ops(&in->base);
   return st;
 }

@@ -21,7 +21,7 @@ static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
 // After fmiDiscard: reads the time reached, which is optional.
 static cpl_status ask_why(cpli_fmi1* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
-  if (in->fn.fmiGetRealStatus == NULL ||
+  if (cpli_fmi1_fn(in)->fmiGetRealStatus == NULL ||
       cpli_fmiGetRealStatus(&in->base, fmiLastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
@@ -83,7 +83,7 @@ cpl_status cpli_fmi1_make_stepper(cpl_source* src, const char* name, cpl_stepper
   cpl_status st = cpli_fmi1_create(src, name, true, &in);
   if (st < 0) return st;
   cpl_stepper* s = &in->base.head.stepper;
-  if (in->fn.fmiSetRealInputDerivatives == NULL) s->base.can.input_derivatives = 0;
+  if (cpli_fmi1_fn(in)->fmiSetRealInputDerivatives == NULL) s->base.can.input_derivatives = 0;
   in->base.component_ops.kind = "fmi1-cs";
   in->base.stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops), .step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;

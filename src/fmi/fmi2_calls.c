@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-#define CPLI_INSTANCE cpli_fmi2
+#define CPLI_INSTANCE  cpli_fmi2
+#define CPLI_FUNCTIONS cpli_fmi2_functions
+#define CPLI_FN        cpli_fmi2_fn
 enum { CPLI_FMI2_FUNCTIONS(CPLI_CALL_INDEX) };
 static const cpli_fmu_call calls[] = {CPLI_FMI2_FUNCTIONS(CPLI_CALL_ROW)};
 
@@ -54,24 +56,24 @@ static fmi2Type type_of(const cpli_fmi2* in) {
 }
 
 CPLI_DEFINE_CALL(fmi2GetTypesPlatform, (cpli_fmu_instance * base, const char** out),
-                 (*out = in->fn.fmi2GetTypesPlatform(), fmi2OK), (""), ("s", *out))
+                 (*out = cpli_fmi2_fn(in)->fmi2GetTypesPlatform(), fmi2OK), (""), ("s", *out))
 CPLI_DEFINE_CALL(fmi2GetVersion, (cpli_fmu_instance * base, const char** out),
-                 (*out = in->fn.fmi2GetVersion(), fmi2OK), (""), ("s", *out))
+                 (*out = cpli_fmi2_fn(in)->fmi2GetVersion(), fmi2OK), (""), ("s", *out))
 CPLI_DEFINE_CALL(fmi2Instantiate, (cpli_fmu_instance * base),
-                 (in->base.instance = in->fn.fmi2Instantiate(in->base.name, type_of(in),
-                                                             in->base.fmu->guid, in->base.resources,
-                                                             &in->callbacks, fmi2False,
-                                                             in->base.fmu->logging)) != NULL
+                 (in->base.instance = cpli_fmi2_fn(in)->fmi2Instantiate(
+                      in->base.name, type_of(in), in->base.fmu->guid, in->base.resources,
+                      &in->callbacks, fmi2False, in->base.fmu->logging)) != NULL
                      ? fmi2OK
                      : fmi2Error,
                  ("sissii", in->base.name, (int)type_of(in), in->base.fmu->guid, in->base.resources,
                   0, (int)in->base.fmu->logging),
                  (""))
 CPLI_DEFINE_CALL(fmi2FreeInstance, (cpli_fmu_instance * base),
-                 (in->fn.fmi2FreeInstance(in->base.instance), fmi2OK), (""), (""))
+                 (cpli_fmi2_fn(in)->fmi2FreeInstance(in->base.instance), fmi2OK), (""), (""))
 CPLI_DEFINE_CALL(fmi2SetupExperiment, (cpli_fmu_instance * base, const cpl_setup* s),
-                 in->fn.fmi2SetupExperiment(in->base.instance, s->has_tolerance, s->tolerance,
-                                            s->start_time, s->has_stop_time, s->stop_time),
+                 cpli_fmi2_fn(in)->fmi2SetupExperiment(in->base.instance, s->has_tolerance,
+                                                       s->tolerance, s->start_time,
+                                                       s->has_stop_time, s->stop_time),
                  ("iddid", (int)s->has_tolerance, s->tolerance, s->start_time,
                   (int)s->has_stop_time, s->stop_time),
                  (""))
@@ -94,20 +96,21 @@ CPLI_DEFINE_STATES(fmi2GetFMUstate, fmi2SetFMUstate, fmi2FreeFMUstate, fmi2Seria
 CPLI_DEFINE_CALL(fmi2GetDirectionalDerivative,
                  (cpli_fmu_instance * base, const uint32_t* unknowns, size_t n_unknowns,
                   const uint32_t* knowns, size_t n_knowns, const double* seed, double* result),
-                 in->fn.fmi2GetDirectionalDerivative(in->base.instance, unknowns, n_unknowns,
-                                                     knowns, n_knowns, seed, result),
+                 cpli_fmi2_fn(in)->fmi2GetDirectionalDerivative(in->base.instance, unknowns,
+                                                                n_unknowns, knowns, n_knowns, seed,
+                                                                result),
                  ("RRD", unknowns, n_unknowns, knowns, n_knowns, seed, n_knowns),
                  ("D", result, n_unknowns))
 
 CPLI_DEFINE_CALL(fmi2NewDiscreteStates, (cpli_fmu_instance * base, fmi2EventInfo* info),
-                 in->fn.fmi2NewDiscreteStates(in->base.instance, info), (""),
+                 cpli_fmi2_fn(in)->fmi2NewDiscreteStates(in->base.instance, info), (""),
                  ("iiiiid", info->newDiscreteStatesNeeded, info->terminateSimulation,
                   info->nominalsOfContinuousStatesChanged, info->valuesOfContinuousStatesChanged,
                   info->nextEventTimeDefined, info->nextEventTime))
 static fmi2Status complete(cpli_fmi2* in, bool no_way_back, bool* enter_event, bool* terminate) {
   fmi2Boolean event = fmi2False, end = fmi2False;
   fmi2Status status =
-      in->fn.fmi2CompletedIntegratorStep(in->base.instance, no_way_back, &event, &end);
+      cpli_fmi2_fn(in)->fmi2CompletedIntegratorStep(in->base.instance, no_way_back, &event, &end);
   *enter_event = event != fmi2False;
   *terminate = end != fmi2False;
   return status;
@@ -124,35 +127,38 @@ CPLI_DEFINE_ARRAY(fmi2GetNominalsOfContinuousStates)
 CPLI_DEFINE_CALL(fmi2SetRealInputDerivatives,
                  (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
                   const double* values),
-                 in->fn.fmi2SetRealInputDerivatives(in->base.instance, refs, n, orders, values),
+                 cpli_fmi2_fn(in)->fmi2SetRealInputDerivatives(in->base.instance, refs, n, orders,
+                                                               values),
                  ("RID", refs, n, orders, n, values, n), (""))
 CPLI_DEFINE_CALL(fmi2GetRealOutputDerivatives,
                  (cpli_fmu_instance * base, const uint32_t* refs, size_t n, const int* orders,
                   double* values),
-                 in->fn.fmi2GetRealOutputDerivatives(base->instance, refs, n, orders, values),
+                 cpli_fmi2_fn(in)->fmi2GetRealOutputDerivatives(base->instance, refs, n, orders,
+                                                                values),
                  ("RI", refs, n, orders, n), ("D", values, n))
 CPLI_DEFINE_CALL(fmi2DoStep, (cpli_fmu_instance * base, double h, int no_way_back),
-                 in->fn.fmi2DoStep(in->base.instance, in->base.time, h, no_way_back),
+                 cpli_fmi2_fn(in)->fmi2DoStep(in->base.instance, in->base.time, h, no_way_back),
                  ("ddi", in->base.time, h, no_way_back), (""))
 CPLI_DEFINE_CALL(fmi2GetStatus, (cpli_fmu_instance * base, fmi2StatusKind kind, fmi2Status* value),
-                 in->fn.fmi2GetStatus(in->base.instance, kind, value), ("i", (int)kind),
+                 cpli_fmi2_fn(in)->fmi2GetStatus(in->base.instance, kind, value), ("i", (int)kind),
                  ("i", (int)*value))
 CPLI_DEFINE_CALL(fmi2GetRealStatus, (cpli_fmu_instance * base, fmi2StatusKind kind, double* value),
-                 in->fn.fmi2GetRealStatus(in->base.instance, kind, value), ("i", (int)kind),
-                 ("d", *value))
+                 cpli_fmi2_fn(in)->fmi2GetRealStatus(in->base.instance, kind, value),
+                 ("i", (int)kind), ("d", *value))
 CPLI_DEFINE_CALL(fmi2GetBooleanStatus, (cpli_fmu_instance * base, fmi2StatusKind kind, int* value),
-                 in->fn.fmi2GetBooleanStatus(in->base.instance, kind, value), ("i", (int)kind),
-                 ("i", *value))
+                 cpli_fmi2_fn(in)->fmi2GetBooleanStatus(in->base.instance, kind, value),
+                 ("i", (int)kind), ("i", *value))
 CPLI_DEFINE_CALL(fmi2GetMaxStepSize, (cpli_fmu_instance * base, double* h),
-                 in->fn.fmi2GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
+                 cpli_fmi2_fn(in)->fmi2GetMaxStepSize(in->base.instance, h), (""), ("d", *h))
 CPLI_DEFINE_CALL(coupletStopAtEvents, (cpli_fmu_instance * base, int on),
-                 in->fn.coupletStopAtEvents(in->base.instance, on), ("i", on), (""))
+                 cpli_fmi2_fn(in)->coupletStopAtEvents(in->base.instance, on), ("i", on), (""))
 CPLI_DEFINE_CALL(coupletLeaveEvents, (cpli_fmu_instance * base, int on),
-                 in->fn.coupletLeaveEvents(in->base.instance, on), ("i", on), (""))
+                 cpli_fmi2_fn(in)->coupletLeaveEvents(in->base.instance, on), ("i", on), (""))
 CPLI_DEFINE_CALL(coupletInputDerivativeOrder, (cpli_fmu_instance * base, int* order),
-                 in->fn.coupletInputDerivativeOrder(in->base.instance, order), (""), ("i", *order))
+                 cpli_fmi2_fn(in)->coupletInputDerivativeOrder(in->base.instance, order), (""),
+                 ("i", *order))
 CPLI_DEFINE_CALL(coupletInputEvent, (cpli_fmu_instance * base, int* wanted, double* margin),
-                 in->fn.coupletInputEvent(in->base.instance, wanted, margin), (""),
+                 cpli_fmi2_fn(in)->coupletInputEvent(in->base.instance, wanted, margin), (""),
                  ("id", *wanted, *margin))
 
 //------------------------------------ constraints ------------------------------------

@@ -155,11 +155,13 @@ static void release(cpli_fmu_instance* base) {
 // A binary of another version or with other types cannot be trusted, but real ones often misspell.
 static cpl_status check_version(cpli_fmi2* in) {
   const char* text = "2.0";
-  cpl_status st = in->fn.fmi2GetVersion != NULL ? cpli_fmi2GetVersion(&in->base, &text) : CPL_OK;
+  cpl_status st =
+      cpli_fmi2_fn(in)->fmi2GetVersion != NULL ? cpli_fmi2GetVersion(&in->base, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(&in->base, "says it is of FMI version", text, "2.");
   text = "default";
-  st = in->fn.fmi2GetTypesPlatform != NULL ? cpli_fmi2GetTypesPlatform(&in->base, &text) : CPL_OK;
+  st = cpli_fmi2_fn(in)->fmi2GetTypesPlatform != NULL ? cpli_fmi2GetTypesPlatform(&in->base, &text)
+                                                      : CPL_OK;
   if (st >= 0) cpli_instance_compare(&in->base, "uses types", text, "default");
   return st;
 }
@@ -173,7 +175,7 @@ static cpl_status instantiate(cpli_fmu_instance* base) {
 
 static bool has_directional(const cpli_fmu_instance* in) {
   return in->kind->can.directional &&
-         ((const cpli_fmi2*)in)->fn.fmi2GetDirectionalDerivative != NULL;
+         cpli_fmi2_fn((const cpli_fmi2*)in)->fmi2GetDirectionalDerivative != NULL;
 }
 
 cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulation,

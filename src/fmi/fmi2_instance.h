@@ -8,12 +8,15 @@
 
 typedef struct cpli_fmi2 {
   cpli_fmu_instance base;
-  cpli_fmi2_functions fn;
   fmi2CallbackFunctions callbacks;
   fmi2EventInfo event;  // of the present event: an FMU may fill it in one of its updates only
   int* integers;        // conversion buffer between int64_t and fmi2Integer or fmi2Boolean
   size_t n_integers;
 } cpli_fmi2;
+
+static inline const cpli_fmi2_functions* cpli_fmi2_fn(const cpli_fmi2* in) {
+  return in->base.functions;
+}
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulation, cpli_fmi2** out);

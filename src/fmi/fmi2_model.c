@@ -46,5 +46,6 @@ cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** o
   cpli_fmi2* in = NULL;
   cpl_status st = cpli_fmi2_create(src, name, false, &in);
   *out = st < 0 ? NULL : cpli_offer_model(&in->base, "fmi2-me", &calls);
+  if (st >= 0) cpli_instance_share_ops(&in->base);
   return st;
 }

@@ -21,11 +21,11 @@ static cpl_status ask_status(cpli_fmu_instance* in, int* now) {
 static cpl_status ask_why(cpli_fmi2* in, double t_end, cpl_step_result* result) {
   double reached = in->base.time;
   int terminated = fmi2False;
-  if (in->fn.fmi2GetRealStatus == NULL ||
+  if (cpli_fmi2_fn(in)->fmi2GetRealStatus == NULL ||
       cpli_fmi2GetRealStatus(&in->base, fmi2LastSuccessfulTime, &reached) != CPL_OK) {
     reached = in->base.time;
   }
-  if (in->fn.fmi2GetBooleanStatus == NULL ||
+  if (cpli_fmi2_fn(in)->fmi2GetBooleanStatus == NULL ||
       cpli_fmi2GetBooleanStatus(&in->base, fmi2Terminated, &terminated) != CPL_OK) {
     terminated = fmi2False;
   }
@@ -101,11 +101,11 @@ static cpl_status output_derivatives(cpli_fmu_instance* in, const uint32_t* refs
 static cpl_status choose_events(cpli_fmi2* in) {
   cpl_stepper* s = &in->base.head.stepper;
   cpl_status st = CPL_OK;
-  if (in->fn.coupletLeaveEvents != NULL && in->fn.coupletInputEvent != NULL) {
+  if (cpli_fmi2_fn(in)->coupletLeaveEvents != NULL && cpli_fmi2_fn(in)->coupletInputEvent != NULL) {
     st = cpli_coupletLeaveEvents(&in->base, fmi2True);
     s->base.can.stops_early = s->base.can.zero_step = s->base.can.get_after_set = st == CPL_OK;
     if (st == CPL_OK) in->base.stepper_ops.wants_update = wants_update;
-  } else if (in->fn.coupletStopAtEvents != NULL) {
+  } else if (cpli_fmi2_fn(in)->coupletStopAtEvents != NULL) {
     st = cpli_coupletStopAtEvents(&in->base, fmi2True);
     s->base.can.stops_early = st == CPL_OK;
   }
@@ -116,8 +116,8 @@ static cpl_status choose_events(cpli_fmi2* in) {
 static cpl_status choose_order(cpli_fmi2* in) {
   int32_t* known = &in->base.head.stepper.base.can.input_derivatives;
   int order = 0;
-  if (in->fn.fmi2SetRealInputDerivatives == NULL) *known = 0;
-  if (*known == 0 || in->fn.coupletInputDerivativeOrder == NULL) return CPL_OK;
+  if (cpli_fmi2_fn(in)->fmi2SetRealInputDerivatives == NULL) *known = 0;
+  if (*known == 0 || cpli_fmi2_fn(in)->coupletInputDerivativeOrder == NULL) return CPL_OK;
   cpl_status st = cpli_coupletInputDerivativeOrder(&in->base, &order);
   if (st == CPL_OK && order > *known) *known = order;
   return in->base.health == CPLI_GOOD ? CPL_OK : st;
@@ -130,7 +130,7 @@ static cpl_status prepare(cpli_fmi2* in) {
   in->base.component_ops.kind = "fmi2-cs";
   in->base.stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops), .step = step};
   if (s->base.can.input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
-  if (in->fn.fmi2GetMaxStepSize != NULL) {
+  if (cpli_fmi2_fn(in)->fmi2GetMaxStepSize != NULL) {
     in->base.stepper_ops.max_step = max_step;
     s->base.can.predicts = true;
   }

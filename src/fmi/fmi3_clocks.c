@@ -34,7 +34,7 @@ static cpl_status check_interval(const cpli_fmi3* in, const cpli_ticking* k, dou
 static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval, bool* changed) {
   fmi3IntervalQualifier qualifier = fmi3IntervalNotYetKnown;
   cpl_status st = CPL_OK;
-  if (k->clock->supports_fraction && in->fn.fmi3GetIntervalFraction != NULL) {
+  if (k->clock->supports_fraction && cpli_fmi3_fn(in)->fmi3GetIntervalFraction != NULL) {
     uint64_t counter = 0, resolution = 0;
     st = cpli_fmi3GetIntervalFraction(&in->base, k->value_ref, &counter, &resolution, &qualifier);
     *interval = seconds(counter, resolution);
@@ -46,13 +46,13 @@ static cpl_status ask_interval(cpli_fmi3* in, cpli_ticking* k, double* interval,
 }
 
 static cpl_status ask_shift(cpli_fmi3* in, const cpli_ticking* k, double* shift) {
-  if (k->clock->supports_fraction && in->fn.fmi3GetShiftFraction != NULL) {
+  if (k->clock->supports_fraction && cpli_fmi3_fn(in)->fmi3GetShiftFraction != NULL) {
     uint64_t counter = 0, resolution = 1;
     cpl_status st = cpli_fmi3GetShiftFraction(&in->base, k->value_ref, &counter, &resolution);
     *shift = seconds(counter, resolution);
     return st;
   }
-  if (in->fn.fmi3GetShiftDecimal == NULL) return CPL_OK;
+  if (cpli_fmi3_fn(in)->fmi3GetShiftDecimal == NULL) return CPL_OK;
   return cpli_fmi3GetShiftDecimal(&in->base, k->value_ref, shift);
 }
 

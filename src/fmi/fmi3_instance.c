@@ -20,10 +20,10 @@ static cpl_status check_sizes(cpli_fmi3* in) {
   size_t states = (size_t)desc->n_states, indicators = (size_t)desc->n_indicators;
   cpl_status st = CPL_OK;
   if (in->base.co_simulation) return CPL_OK;
-  if (in->fn.fmi3GetNumberOfContinuousStates != NULL) {
+  if (cpli_fmi3_fn(in)->fmi3GetNumberOfContinuousStates != NULL) {
     st = cpli_fmi3GetNumberOfContinuousStates(&in->base, &states);
   }
-  if (st == CPL_OK && in->fn.fmi3GetNumberOfEventIndicators != NULL) {
+  if (st == CPL_OK && cpli_fmi3_fn(in)->fmi3GetNumberOfEventIndicators != NULL) {
     st = cpli_fmi3GetNumberOfEventIndicators(&in->base, &indicators);
   }
   if (st != CPL_OK) return st;
@@ -337,7 +337,8 @@ static cpl_status make_stepper(cpli_fmi3* in) {
 static cpl_status instantiate(cpli_fmu_instance* base) {
   cpli_fmi3* in = (cpli_fmi3*)base;
   const char* text = "3.0";
-  cpl_status st = in->fn.fmi3GetVersion != NULL ? cpli_fmi3GetVersion(&in->base, &text) : CPL_OK;
+  cpl_status st =
+      cpli_fmi3_fn(in)->fmi3GetVersion != NULL ? cpli_fmi3GetVersion(&in->base, &text) : CPL_OK;
   if (st < 0) return st;
   cpli_instance_compare(base, "says it is of FMI version", text, "3.");
   st = base->scheduled       ? cpli_fmi3InstantiateScheduledExecution(&in->base)
@@ -359,7 +360,7 @@ static cpl_status reset(cpli_fmu_instance* base) {
 }
 
 static bool has_directional(const cpli_fmu_instance* in) {
-  const cpli_fmi3_functions* fn = &((const cpli_fmi3*)in)->fn;
+  const cpli_fmi3_functions* fn = cpli_fmi3_fn((const cpli_fmi3*)in);
   return (in->kind->can.directional && fn->fmi3GetDirectionalDerivative != NULL) ||
          (in->kind->adjoint && fn->fmi3GetAdjointDerivative != NULL);
 }

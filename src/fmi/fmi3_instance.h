@@ -68,7 +68,6 @@ typedef struct cpli_fmi3_input {
 
 typedef struct cpli_fmi3 {
   cpli_fmu_instance base;
-  cpli_fmi3_functions fn;
   bool event_mode;    // co-simulation with event mode; scheduled execution
   bool as_residuals;  // model exchange: algebraic variables are set from outside
   cpli_fmi3_events events;
@@ -107,6 +106,10 @@ typedef struct cpli_fmi3 {
   // of algebraic variables, of their nominals, of residuals and of those before differentiation
   uint32_t *algebraic_refs, *nominal_refs, *residual_refs, *formulation_refs;
 } cpli_fmi3;
+
+static inline const cpli_fmi3_functions* cpli_fmi3_fn(const cpli_fmi3* in) {
+  return in->base.functions;
+}
 
 /// Owned: *out by the caller, who calls cpli_instance_destroy().
 cpl_status cpli_fmi3_create(cpl_source* src, const char* name, const cpli_fmu_kind* kind,

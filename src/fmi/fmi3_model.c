@@ -40,6 +40,7 @@ cpl_status cpli_fmi3_make_model(cpl_source* src, const char* name, cpl_model** o
   if (st < 0) return st;
   cpl_model* m = cpli_offer_model(&in->base, "fmi3-me", &calls);
   st = cpli_fmi3_offer_residuals(in);
+  if (st >= 0) cpli_instance_share_ops(&in->base);
   if (st < 0) cpli_instance_destroy(&m->base);
   else *out = m;
   return st;

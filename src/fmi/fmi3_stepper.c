@@ -178,16 +178,16 @@ cpl_status cpli_fmi3_make_stepper(cpl_source* src, const char* name, cpl_stepper
   if (st < 0) return st;
   cpl_stepper* s = &in->base.head.stepper;
   cpl_capabilities* can = &s->base.can;
-  can->input_derivatives = in->fn.coupletSetInputDerivatives3 != NULL ? 3 : 0;
+  can->input_derivatives = cpli_fmi3_fn(in)->coupletSetInputDerivatives3 != NULL ? 3 : 0;
   if (can->input_derivatives > 0) in->base.stepper_ops.set_curve = set_curve;
   else cpli_fmi3_offer_inputs(in);
   can->zero_step = can->stops_early = in->event_mode;
   if (in->event_mode) in->base.stepper_ops.next_event = next_event;
-  if (in->event_mode && in->fn.coupletInputEvent3 != NULL) {
+  if (in->event_mode && cpli_fmi3_fn(in)->coupletInputEvent3 != NULL) {
     can->get_after_set = true;
     in->base.stepper_ops.wants_update = wants_update;
   }
-  if (in->fn.fmi3GetMaxStepSize != NULL) {
+  if (cpli_fmi3_fn(in)->fmi3GetMaxStepSize != NULL) {
     in->base.stepper_ops.max_step = max_step;
     can->predicts = true;
   }

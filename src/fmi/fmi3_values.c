@@ -544,7 +544,8 @@ cpl_status cpli_fmi3_directional(cpl_component* c, const uint32_t* unknowns, siz
                                  const uint32_t* knowns, size_t n_knowns, const double* seed,
                                  double* sensitivity) {
   cpli_fmi3* in = (cpli_fmi3*)c;
-  bool seeds = in->base.kind->can.directional && in->fn.fmi3GetDirectionalDerivative != NULL;
+  bool seeds =
+      in->base.kind->can.directional && cpli_fmi3_fn(in)->fmi3GetDirectionalDerivative != NULL;
   cpli_fmi3_group *u = &in->left, *k = &in->right;
   cpl_status st = CPL_OK;
   memset(sensitivity, 0, n_unknowns * sizeof *sensitivity);

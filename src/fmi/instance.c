@@ -327,6 +327,20 @@ cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_ap
   return CPL_OK;
 }
 
+void cpli_instance_share_ops(cpli_fmu_instance* in) {
+  cpli_library* lib = in->lib;
+  if (!lib->shares) {
+    lib->component_ops = in->component_ops;
+    lib->model_ops = in->model_ops;
+    lib->shares = true;
+  }
+  bool equal = memcmp(&lib->component_ops, &in->component_ops, sizeof in->component_ops) == 0 &&
+               memcmp(&lib->model_ops, &in->model_ops, sizeof in->model_ops) == 0;
+  if (!equal || in->model_ops.constraints != NULL) return;
+  in->head.model.base.ops = &lib->component_ops;
+  in->head.model.ops = &lib->model_ops;
+}
+
 void cpli_instance_destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_fmu_instance* in = instance_of(c);

@@ -37,7 +37,7 @@ typedef struct cpli_fmu_instance cpli_fmu_instance;
 typedef struct cpli_fmu_call {
   const char* name;
   int flags;      // calls.h
-  size_t offset;  // of its pointer in an instance of the version
+  size_t offset;  // of its pointer in the table of functions
 } cpli_fmu_call;
 
 // The operations and properties of one version.
@@ -88,44 +88,46 @@ typedef struct cpli_model_calls {
                            size_t n);
 } cpli_model_calls;
 
-// First member of every version's instance.
+// First member of every version's instance. What every call reads and writes stands first.
 struct cpli_fmu_instance {
   union {
     cpl_component component;  // first in model and stepper, too
     cpl_model model;
     cpl_stepper stepper;
   } head;
+  const void* functions;                // of the binary: fmiN_functions.h
+  const cpli_model_calls* model_calls;  // of a model
+  void* instance;                       // of the FMU
+  cpl_fmu* fmu;
+  cpli_library* lib;
+  double time;  // NAN before setup
+  cpli_health health;
+  cpli_fmu_phase phase;
+  int last;                                // status of the last call
+  int depth;                               // nested calls: more than one in callbacks of the FMU
+  uint32_t busy_calls;                     // steps and events so far
+  int32_t snapshots;                       // alive: the FMU must be able to go back
+  uint16_t x87;                            // surroundings.h: when the instance was made
+  bool has_message;                        // the text below may not be empty
+  bool co_simulation;                      // it is a stepper: co-simulation or scheduled execution
+  bool scheduled;                          // scheduled execution
+  bool interrupted;                        // the call log has a nested call inside the present one
+  bool warned_bad_time, warned_bad_limit;  // warnings that are given once
+
   cpl_model_ops model_ops;
   cpl_constraint_ops constraint_ops;
   cpl_component_ops component_ops;  // slots the FMU cannot fill are NULL
   cpl_stepper_ops stepper_ops;
   const cpli_api* api;
-  const cpli_model_calls* model_calls;  // of a model
   cpl_status (*output_derivatives)(cpli_fmu_instance* in, const uint32_t* refs, size_t n,
                                    double* values);
   const char* output_derivatives_name;  // of its function
-  cpl_fmu* fmu;
   const cpli_fmu_kind* kind;
-  bool co_simulation;  // it is a stepper: co-simulation or scheduled execution
-  bool scheduled;      // scheduled execution
-  cpli_library* lib;
-  void* instance;  // of the FMU
   char* name;
   char* resources;  // URI or path
-
   cpl_setup setup;
-  cpli_fmu_phase phase;
-  cpli_health health;
-  double time;                             // NAN before setup
-  int last;                                // status of the last call
-  int depth;                               // nested calls: more than one in callbacks of the FMU
-  bool interrupted;                        // the call log has a nested call inside the present one
-  int32_t snapshots;                       // alive: the FMU must be able to go back
-  uint8_t* bytes;                          // of the state that was serialised last
-  const char* failed_in;                   // the function after which no other may be called
-  uint32_t busy_calls;                     // steps and events so far
-  uint16_t x87;                            // surroundings.h: when the instance was made
-  bool warned_bad_time, warned_bad_limit;  // warnings that are given once
+  uint8_t* bytes;         // of the state that was serialised last
+  const char* failed_in;  // the function after which no other may be called
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads
   int message_status;
@@ -137,6 +139,9 @@ struct cpli_fmu_instance {
 cpl_status cpli_instance_create(cpl_source* src, const char* name, const cpli_api* api,
                                 const cpli_fmu_kind* kind, cpli_fmu_instance** out);
 void cpli_instance_destroy(cpl_component* c);  // Nullable: c
+/// At the end of making a model: use the tables of operations of another instance, if they are
+/// equal.
+void cpli_instance_share_ops(cpli_fmu_instance* in);
 
 /// The name of the variable that a reference stands for; "a variable" when there is none.
 const char* cpli_instance_variable(const cpli_fmu_instance* in, cpl_type type, uint32_t ref);

@@ -179,6 +179,7 @@ static void destroy(cpli_library* lib) {
     cpli_temp_folder_remove(ctx, lib->made_in);
     cpli_free(ctx, lib->made_in);
   }
+  cpli_free(ctx, lib->functions);
   cpli_free(ctx, lib->path);
   cpli_free(ctx, lib);
 }

@@ -21,9 +21,15 @@ typedef struct cpli_library {
   int users;
   cpli_loaded before;         // it was loaded
   bool (*leave)(int signal);  // of the crash guard that the binary has. Nullable
-  bool fatal;      // fatal error of an instance: no further call of any instance is allowed
-  bool locked;     // its code may still be executed (a crash, a thread): never dlclose
-  uint32_t lives;  // calls of the life cycle, of all instances
+  bool fatal;       // fatal error of an instance: no further call of any instance is allowed
+  bool locked;      // its code may still be executed (a crash, a thread): never dlclose
+  uint32_t lives;   // calls of the life cycle, of all instances
+  void* functions;  // the table of the version (fmiN_functions.h), for all instances. Nullable
+  // Operations of the first model: others with equal ones share them, so that they stay in the
+  // cache.
+  bool shares;
+  cpl_component_ops component_ops;
+  cpl_model_ops model_ops;
 } cpli_library;
 
 /// Load the binary of `kind` or take another reference to it. fmu->folder must exist.
