@@ -85,10 +85,15 @@ static cpl_status forward(cpl_component* c, const cpli_access* run) {
 // No coupling computes strings and binaries.
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
   cpli_aggregate* self = self_of(c);
+  if (!a->set && self->pending && a->type == CPL_REAL && all_set(self, a->refs, a->n)) {
+    for (size_t i = 0; i < a->n; i++) ((double*)a->values)[i] = self->x[self->state_of[a->refs[i]]];
+    return CPL_OK;
+  }
   cpli_router r = {NULL, self->shared_desc->routes, (uint32_t)self->desc->n_vars, forward};
   bool computed = a->type == CPL_REAL ? !all_set(self, a->refs, a->n)
                                       : a->type != CPL_STRING && a->type != CPL_BINARY;
   cpl_status st = !a->set && computed ? cpli_aggregate_compute(self) : CPL_OK;
+  if (st == CPL_OK && !a->set) st = cpli_give_point(self);
   if (a->set) st = cpli_starter_note(self->starter, c, a);
   if (st == CPL_OK) st = cpli_router_access(&r, c, a);
   if (!a->set) return st;
@@ -162,7 +167,7 @@ static cpl_status exit_init(cpl_component* c) {
 }
 
 static cpl_status terminate(cpl_component* c) {
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_give_point(self_of(c));
   FOR_EACH_PART(self_of(c), st, part->base.ops->terminate(&part->base));
   return st;
 }
@@ -171,6 +176,7 @@ static cpl_status reset(cpl_component* c) {
   cpl_status st = CPL_OK;
   start_signals(self_of(c));
   start_guesses(self_of(c));
+  cpli_forget_point(self_of(c));
   cpli_aggregate_forget_run(self_of(c));
   FOR_EACH_PART(self_of(c), st, part->base.ops->reset(&part->base));
   if (st >= 0) st = cpli_variants_follow(self_of(c));
@@ -247,12 +253,22 @@ static cpl_status enter_continuous(cpl_model* m) {
   return st < 0 || a->verified ? st : verify(a);
 }
 
+// Between events components are given the point when they are called: cpli_give_point().
+static bool postpones(cpli_aggregate* a) {
+  a->fresh = false;
+  if (a->phase != CPLI_PLAN_CONTINUOUS) return false;
+  a->point++;
+  a->n_given = 0;
+  a->pending = a->n_parts > 0;
+  return true;
+}
+
 static cpl_status set_time(cpl_model* m, double t) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = CPL_OK;
   if (a->fresh && t == a->t) return CPL_OK;
   a->t = t;
-  a->fresh = false;
+  if (postpones(a)) return CPL_OK;
   FOR_EACH_PART(a, st, part->ops->set_time(part, t));
   return st;
 }
@@ -263,7 +279,7 @@ static cpl_status set_states(cpl_model* m, const double* x) {
   // the end of a step is evaluated twice: for indicators, and at its completion
   if (a->fresh && memcmp(a->x, x, size) == 0) return CPL_OK;
   memcpy(a->x, x, size);
-  a->fresh = false;
+  if (postpones(a)) return CPL_OK;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
     cpl_status st =
@@ -275,6 +291,8 @@ static cpl_status set_states(cpl_model* m, const double* x) {
 
 static cpl_status get_states(cpl_model* m, double* x) {
   cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status given = cpli_give_point(a);
+  if (given != CPL_OK) return given;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
     cpl_status st =
@@ -287,6 +305,8 @@ static cpl_status get_states(cpl_model* m, double* x) {
 
 static cpl_status get_nominals(cpl_model* m, double* nominals) {
   cpli_aggregate* a = (cpli_aggregate*)m;
+  cpl_status given = cpli_give_point(a);
+  if (given != CPL_OK) return given;
   for (int32_t k = 0; k < a->n_parts; k++) {
     cpli_part* part = &a->parts[k];
     cpl_status st = part->n_states > 0
@@ -298,13 +318,7 @@ static cpl_status get_nominals(cpl_model* m, double* nominals) {
 }
 
 static cpl_status get_derivatives(cpl_model* m, double* dx) {
-  cpli_aggregate* a = (cpli_aggregate*)m;
-  cpl_status st = cpli_evaluate(a);
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    cpli_part* part = &a->parts[k];
-    if (part->n_states > 0) st = part->m->ops->get_derivatives(part->m, dx + part->first_state);
-  }
-  return st;
+  return cpli_evaluate_derivatives((cpli_aggregate*)m, dx);
 }
 
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {

@@ -73,6 +73,7 @@ typedef struct cpli_part {
   int32_t first_var;  // in the aggregate's variables
   int32_t first_state, n_states;
   int32_t first_indicator, n_indicators;
+  int64_t point;  // number of the point it has been given
   double next_time;
   size_t n_active;                // constraints
   bool distrusted;                // its dependencies are wrong: every output depends on every input
@@ -100,6 +101,7 @@ typedef struct cpli_eval_op {
   int32_t first, count;            // in plan->nodes; a loop: its index
   int32_t merged;                  // number of its couplings, the last ones, that sets compute
   int32_t first_batch, n_batches;  // of its couplings, the first ones
+  bool last;                       // a set after which nothing else is done with its component
 } cpli_eval_op;
 
 // Couplings of one operation that compute the same of different sources, next to each other.
@@ -136,6 +138,7 @@ typedef struct cpli_eval_plan {
   struct cpli_loop** loops;
   size_t n_loops, cap_loops;
   struct cpli_updates* updates;  // of a plan for events; else NULL
+  bool* derived;                 // by component: its derivatives can be read after its last set
 } cpli_eval_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and the residuals
@@ -221,6 +224,10 @@ typedef struct cpli_aggregate {
 
   double t;
   double* x;            // states of all components
+  int64_t point;        // number of the point (time and states) in continuous time
+  int32_t n_given;      // number of components that have been given it
+  bool pending;         // not all of them: cpli_give_point()
+  double* derivatives;  // of the whole, while they are evaluated; NULL: only values are
   double* value;        // of the nodes
   double* before;       // scratch: of nodes, before they are recomputed in an event
   double* settled;      // of the nodes, at the last accepted point: initial guess of loops
@@ -318,6 +325,13 @@ cpl_status cpli_aggregate_verify(cpli_aggregate* a, bool* distrust);
 
 /// Update all nodes at the current point.
 cpl_status cpli_evaluate(cpli_aggregate* a);
+/// And read the derivatives, of each component as soon as its inputs are set.
+cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx);
+/// In continuous time a component is given time and states right before its first call at a point,
+/// which an evaluation does by itself. Everything else that calls components gives it to all first.
+cpl_status cpli_give_point(cpli_aggregate* a);
+/// Components have another point now: that of a restored state, or of a reset.
+void cpli_forget_point(cpli_aggregate* a);
 /// Execute some ops of a plan.
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops, size_t n);
 cpl_status cpli_coupling_value(cpli_aggregate* a, cpli_coupling_edge* l, double* out);

@@ -29,7 +29,8 @@ static cpl_status remember_start(cpli_aggregate* a) {
 
 static cpl_status count(cpl_model* m, size_t* n) {
   cpli_aggregate* a = (cpli_aggregate*)m;
-  cpl_status st = remember_start(a);
+  cpl_status st = cpli_give_point(a);
+  if (st == CPL_OK) st = remember_start(a);
   cpli_gradients_recount(a->gradients);
   *n = (size_t)a->n_constraints;
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {

@@ -71,6 +71,31 @@ cpl_status cpli_coupling_gradient(cpli_aggregate* a, cpli_coupling_edge* l) {
   return st;
 }
 
+//------------------------------------ point ------------------------------------
+
+static cpl_status give(cpli_aggregate* a, cpli_part* part) {
+  cpl_status st = part->m->ops->set_time(part->m, a->t);
+  if (st == CPL_OK && part->n_states > 0)
+    st = part->m->ops->set_states(part->m, a->x + part->first_state);
+  if (st != CPL_OK) return st;
+  part->point = a->point;
+  a->pending = ++a->n_given < a->n_parts;
+  return CPL_OK;
+}
+
+cpl_status cpli_give_point(cpli_aggregate* a) {
+  cpl_status st = CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && a->pending && st == CPL_OK; k++) {
+    if (a->parts[k].point != a->point) st = give(a, &a->parts[k]);
+  }
+  return st;
+}
+
+void cpli_forget_point(cpli_aggregate* a) {
+  for (int32_t k = 0; k < a->n_parts; k++) a->parts[k].point = a->point;
+  a->pending = false;
+}
+
 //------------------------------------ operations ------------------------------------
 
 static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
@@ -135,13 +160,25 @@ static cpl_status couple(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_
   return CPL_OK;
 }
 
+static cpl_status derive(cpli_aggregate* a, cpli_part* part) {
+  return part->m->ops->get_derivatives(part->m, a->derivatives + part->first_state);
+}
+
+static cpl_status call(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
+  cpli_part* part = &a->parts[op->part];
+  cpl_status st = part->point != a->point ? give(a, part) : CPL_OK;
+  if (st != CPL_OK) return st;
+  st = op->kind == CPLI_OP_GET ? get(a, p, op) : set(a, p, op);
+  return st == CPL_OK && op->last && a->derivatives != NULL ? derive(a, part) : st;
+}
+
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
                      size_t n) {
   for (size_t i = 0; i < n; i++) {
     cpl_status st = CPL_OK;
     switch (ops[i].kind) {
-      case CPLI_OP_GET: st = get(a, p, &ops[i]); break;
-      case CPLI_OP_SET: st = set(a, p, &ops[i]); break;
+      case CPLI_OP_GET:
+      case CPLI_OP_SET: st = call(a, p, &ops[i]); break;
       case CPLI_OP_COUPLE: st = couple(a, p, &ops[i]); break;
       case CPLI_OP_LOOP: st = cpli_loop_solve(a, p, p->loops[ops[i].first]); break;
     }
@@ -154,8 +191,24 @@ cpl_status cpli_evaluate(cpli_aggregate* a) {
   if (a->fresh) return CPL_OK;
   const cpli_eval_plan* p = a->plans[a->phase];
   cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
+  if (st == CPL_OK) st = cpli_give_point(a);
   a->fresh = st == CPL_OK;
   a->evaluations++;
+  return st;
+}
+
+cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx) {
+  bool early = !a->fresh && a->phase == CPLI_PLAN_CONTINUOUS;
+  const cpli_eval_plan* p = a->plans[a->phase];
+  double* outer = a->derivatives;
+  a->derivatives = early ? dx : NULL;
+  cpl_status st = cpli_evaluate(a);
+  a->derivatives = dx;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
+    if (early && p->derived[k]) continue;
+    if (a->parts[k].n_states > 0) st = derive(a, &a->parts[k]);
+  }
+  a->derivatives = outer;
   return st;
 }
 

@@ -294,7 +294,8 @@ cpl_status cpli_aggregate_enter_event(cpl_model* m) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   bool any = false, turned = false;
   a->stop = a->rounds = 0;
-  cpl_status st = a->n_outside > 0 ? final(a, look_outside(a, &any)) : CPL_OK;
+  cpl_status st = final(a, cpli_give_point(a));
+  if (st >= 0 && a->n_outside > 0) st = final(a, look_outside(a, &any));
   if (st >= 0 && a->n_settling > 0) st = final(a, cpli_evaluate(a));
   if (st >= 0 && a->n_settling > 0) st = final(a, settle_links(a, &turned));
   if (st < 0) return st;

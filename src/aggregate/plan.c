@@ -344,6 +344,28 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
   return st;
 }
 
+// Components whose last operation is a set and not in a loop: all that their derivatives depend on
+// is there after it.
+static cpl_status plan_derivatives(const cpli_aggregate* a, cpli_eval_plan* p) {
+  const cpli_blocks* b = p->blocks;
+  bool* seen = cpli_alloc(p->ctx, (size_t)a->n_parts, sizeof *seen);
+  p->derived = cpli_alloc(p->ctx, (size_t)a->n_parts, sizeof *p->derived);
+  cpl_status st = seen != NULL && p->derived != NULL ? CPL_OK : cpli_nomem(p->ctx);
+  for (size_t i = p->n_ops; i-- > 0 && st >= 0;) {
+    cpli_eval_op* op = &p->ops[i];
+    int32_t loop = op->kind == CPLI_OP_LOOP ? cpli_loop_block(p->loops[op->first]) : -1;
+    for (int32_t k = loop >= 0 ? b->first[loop] : 0; loop >= 0 && k < b->first[loop + 1]; k++) {
+      if (a->nodes[b->order[k]].part >= 0) seen[a->nodes[b->order[k]].part] = true;
+    }
+    if (op->part < 0 || seen[op->part]) continue;
+    seen[op->part] = true;
+    op->last = op->kind == CPLI_OP_SET && a->parts[op->part].n_states > 0;
+    p->derived[op->part] = op->last;
+  }
+  cpli_free(p->ctx, seen);
+  return st;
+}
+
 //------------------------------------ invariants ------------------------------------
 
 #ifdef NDEBUG
@@ -414,6 +436,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   if (st >= 0) st = schedule(a, p, kind);
   if (st >= 0) st = cpli_plan_merge(a, p);
   if (st >= 0) st = cpli_plan_batch(a, p);
+  if (st >= 0 && kind == CPLI_PLAN_CONTINUOUS) st = plan_derivatives(a, p);
   if (st >= 0) check_plan(&b, p);
   if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
   cpli_graph_free(&b.graph);
@@ -431,6 +454,7 @@ void cpli_plan_destroy(cpli_eval_plan* p) {
   cpli_free(p->ctx, p->nodes);
   cpli_free(p->ctx, p->refs);
   cpli_free(p->ctx, p->wires);
+  cpli_free(p->ctx, p->derived);
   cpli_free(p->ctx, p->batches);
   cpli_free(p->ctx, p->batch_sources);
   cpli_free(p->ctx, p->loops);

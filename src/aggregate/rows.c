@@ -129,7 +129,7 @@ cpl_status cpli_rows_set(cpl_model* m, const double* z) {
   a->fresh = a->fresh && memcmp(r->z, given, (size_t)r->n_algebraics * sizeof *z) == 0;
   if (a->fresh || r->n_algebraics == 0) return CPL_OK;
   memcpy(r->z, given, (size_t)r->n_algebraics * sizeof *z);
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_give_point(a);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     cpl_model* part = a->parts[k].m;
     if (r->algebraics[k] > 0) st = part->ops->dae->set_algebraics(part, given);

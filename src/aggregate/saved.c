@@ -127,7 +127,7 @@ cpl_status cpli_aggregate_save(cpl_component* c, cpl_snapshot* snapshot) {
         (outside_state){a->outside[i].last_value, a->outside[i].firing, a->outside[i].next};
   unsigned char* at = k->memory;
   each_memory(a, copy_out, &at);
-  cpl_status st = CPL_OK;
+  cpl_status st = cpli_give_point(a);
   for (int32_t i = 0; i < a->n_parts && st >= 0; i++) {
     cpl_component* part = &a->parts[i].m->base;
     k->next_times[i] = a->parts[i].next_time;
@@ -157,6 +157,7 @@ cpl_status cpli_aggregate_restore(cpl_component* c, const cpl_snapshot* snapshot
   unsigned char* at = k->memory;
   each_memory(a, copy_in, &at);
   cpl_status st = CPL_OK;
+  cpli_forget_point(a);
   for (int32_t i = 0; i < a->n_parts && st >= 0; i++) {
     cpl_component* part = &a->parts[i].m->base;
     a->parts[i].next_time = k->next_times[i];
