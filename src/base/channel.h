@@ -1,27 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two processes that take turns over shared memory: the parent sends requests, a child forked from
-// it answers. The waiting side spins for a short while, where answers come fast, and then sleeps.
-// The memory has the same address in both, so that pointers into it are valid on either side.
+// Two processes that take turns over shared memory: the parent sends requests, a child answers. The
+// waiting side spins for a short while, where answers come fast, and then sleeps. The child is
+// forked from the parent, and the memory has the same address in both; or it is another program
+// (cpli_channel_start), which opens the memory as a file.
 #pragma once
 
-#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/base.h"
-
-enum { CPLI_CHANNEL_LOG = 1 << 16 };  // capacity for pending messages in bytes
-
-typedef struct cpli_shared {
-  _Alignas(64) _Atomic uint32_t turn;
-  _Alignas(64) _Atomic uint32_t sleeps[2];  // the side that sleeps: parent, child
-  uint32_t flushes;                         // the child only requests that its messages be read
-  const char* volatile note;                // the call in progress, a constant of the program
-  _Atomic uint32_t calls;  // of a model while one request is served: the limit is that of each
-  _Atomic uint32_t log_head, log_tail, log_lost;
-  char log[CPLI_CHANNEL_LOG];
-} cpli_shared;
+#include "base/shared.h"
 
 typedef struct cpli_channel {
   cpl_context* ctx;
@@ -33,6 +22,13 @@ typedef struct cpli_channel {
   unsigned forks;     // cpli_guard_forks of the child: a forked copy of it must not answer
   bool limits_calls;  // the limit of a request begins with its first call of a model
   double usual_wait;
+  // messages of the child; NULL: they are logged
+  void (*receive)(void* user, uint32_t level, const char* who, const char* text);
+  void* user;
+  // of another program; the parent's descriptors, -1 of a forked child
+  int memory;        // the shared memory as a file
+  int wake, input;   // a pipe to the standard input of the child
+  int woken, waker;  // a pipe from it
 } cpli_channel;
 
 typedef enum cpli_answer {
@@ -47,6 +43,8 @@ extern const char cpli_channel_waits[];
 
 /// `size` bytes of data; memory that is never touched costs nothing.
 cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch);
+/// The same as a file, for another program. It opens the files that cpli_channel_places() names.
+cpl_status cpli_channel_open_file(cpl_context* ctx, size_t size, cpli_channel* ch);
 /// Ends the child, if there is one, and frees the memory.
 void cpli_channel_close(cpli_channel* ch);
 
@@ -55,6 +53,17 @@ void cpli_channel_close(cpli_channel* ch);
 /// made it; its messages reach the parent's log. It has a process group of its own, and the
 /// processes it started end with it.
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
+
+enum { CPLI_PLACE = 48 };
+
+/// The names of the memory, and of a pipe: a byte that is written there wakes the parent. Valid for
+/// other processes of this user while this process lives.
+void cpli_channel_places(const cpli_channel* ch, char memory[CPLI_PLACE], char waker[CPLI_PLACE]);
+
+/// Start another program as the child, with these arguments and this environment. A byte on its
+/// standard input wakes it. Its end is that of a forked child. Where it cannot be started, the
+/// first request finds that it ended with exit code CPLI_NOT_STARTED.
+cpl_status cpli_channel_start(cpli_channel* ch, const char* const* argv, const char* const* env);
 
 /// Parent: send the request and wait for the answer, at most `limit` seconds (0: no limit).
 cpli_answer cpli_channel_ask(cpli_channel* ch, double limit);

@@ -64,6 +64,32 @@ pid_t cpli_child_fork(cpl_context* ctx, int keep) {
   return pid;
 }
 
+// Between fork() and exec() only functions are called that a signal handler may call as well.
+static _Noreturn void become_program(pid_t parent, const char* const* argv, const char* const* env,
+                                     int input) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  static const int ignored[] = {SIGINT, SIGHUP, SIGTTOU}, usual[] = {SIGTERM, SIGPIPE, SIGCHLD};
+  for (size_t i = 0; i < CPLI_COUNT(ignored); i++) signal(ignored[i], SIG_IGN);
+  for (size_t i = 0; i < CPLI_COUNT(usual); i++) signal(usual[i], SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  dup2(input, STDIN_FILENO);
+  syscall(SYS_close_range, 3U, ~0U, 0U);
+  execve(argv[0], (char* const*)argv, (char* const*)env);
+  _exit(CPLI_NOT_STARTED);
+}
+
+pid_t cpli_child_start(const char* const* argv, const char* const* env, int input) {
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid > 0) setpgid(pid, pid);
+  if (pid == 0) become_program(parent, argv, env, input);
+  return pid;
+}
+
 // Zero: there is such a child, *ended: it waits to be waited for. Otherwise as errno.
 static int look_at(pid_t pid, bool* ended) {
   siginfo_t info = {0};
