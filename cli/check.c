@@ -9,13 +9,13 @@
 #include "check.h"
 #include "couplet/check.h"
 #include "couplet/export.h"
-#include "fmi/findings.h"
+#include "fmi/fmu.h"
 #include "format/json.h"
 #include "format/text.h"
 #include "no_run.h"
 
 typedef struct check_args {
-  bool json, all, rollback, strict, no_run;
+  bool json, all, rollback, strict, no_run, platforms;
   cli_isolation isolation;
   cli_package package;
 } check_args;
@@ -129,7 +129,50 @@ static cpl_status check_no_run(cpl_context* ctx, const char* path, const cli_pac
   return CPL_OK;
 }
 
+// Which of the binaries of an FMU would run here.
+static int print_platforms(cpl_context* ctx, const char* path, const check_args* args) {
+  cpl_fmu_def def = cpl_default_fmu_def();
+  cpl_source* src = NULL;
+  cpli_json json;
+  char text[512];
+  def.path = path;
+  cpl_status st = is_fmu(path) ? cpl_fmu_open(ctx, &def, &src)
+                               : cpl_fail(ctx, CPL_ERR_INPUT, "%s: --platforms is for FMUs", path);
+  if (st < 0) return cli_report(ctx, st);
+  const cpl_fmu* fmu = (const cpl_fmu*)src;
+  if (args->json) {
+    cpli_json_begin(&json, stdout);
+    cpli_json_object(&json, NULL);
+    cpli_json_text(&json, "file", path);
+    cpli_json_object(&json, "platforms");
+  }
+  for (int32_t i = 0; i < fmu->n_platforms; i++) {
+    cpl_fmu_platform_text(src, fmu->platforms[i], text, sizeof text);
+    if (args->json) {
+      cpli_json_text(&json, fmu->platforms[i], text);
+    } else {
+      cpli_print_text(stdout, path, 0);
+      printf(": %-15s ", fmu->platforms[i]);
+      cpli_print_text(stdout, text, 0);
+      fputc('\n', stdout);
+    }
+  }
+  if (!args->json && fmu->has_sources) {
+    cpli_print_text(stdout, path, 0);
+    printf(": %-15s runs where it can be compiled for this machine\n", "sources");
+  }
+  if (args->json) {
+    cpli_json_close(&json, '}');
+    cpli_json_boolean(&json, "sources", fmu->has_sources);
+    cpli_json_close(&json, '}');
+    cpli_json_end(&json);
+  }
+  cpl_source_destroy(src);
+  return CLI_OK;
+}
+
 static int check_file(cpl_context* ctx, const char* path, const check_args* args) {
+  if (args->platforms) return print_platforms(ctx, path, args);
   cpl_check_def def = cpl_default_check_def();
   cpl_source* src = NULL;
   cpli_findings findings;
@@ -143,8 +186,10 @@ static int check_file(cpl_context* ctx, const char* path, const check_args* args
   def.n_parameters = args->package.parameters.n;
   def.on_finding = add_finding;
   def.user = &findings;
-  cpl_status st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &args->package, &findings)
-                                                : cpl_check(ctx, &def, &src);
+  cpl_status st = cpl_fmu_use_platform(ctx, args->isolation.platform);
+  if (st >= 0)
+    st = args->no_run && !is_fmu(path) ? check_no_run(ctx, path, &args->package, &findings)
+                                       : cpl_check(ctx, &def, &src);
   if (st >= 0 && is_fmu(path) && src != NULL && !args->no_run) st = cpl_fmu_check_system(ctx, &def);
   if (st >= 0 && findings.incomplete) st = cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
   if (st >= 0 && args->rollback && src != NULL && count(&findings, CPLI_ERROR) == 0)
@@ -192,6 +237,10 @@ static const cli_option options[] = {
              "is not given, start values outside of their ranges",
      .kind = CLI_FLAG,
      .offset = offsetof(check_args, strict)},
+    {.name = "platforms",
+     .help = "of FMUs: only say which of their binaries run on this machine, and how",
+     .kind = CLI_FLAG,
+     .offset = offsetof(check_args, platforms)},
     {.name = "json",
      .help = "write the findings as JSON",
      .kind = CLI_FLAG,

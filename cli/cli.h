@@ -123,19 +123,29 @@ bool cli_ends_with(const char* path, const char* ending);
 
 // --isolate and --call-timeout: whether models run in processes of their own, and how long each of
 // their calls may take [s]; NAN or 0: no limit. A limit implies isolation.
+// --platform: the binaries of FMUs that are used.
 typedef struct cli_isolation {
   double call_timeout;
   bool on;
+  const char* platform;
 } cli_isolation;
 
-#define CLI_ISOLATION(args_type)                                                                  \
-  {"isolate", 0,                                                                                  \
-   NULL,      "call models in processes of their own: what they do to them harms nothing else",   \
-   CLI_FLAG,  offsetof(args_type, isolation.on)},                                                 \
-  {                                                                                               \
-    "call-timeout", 0, "SECONDS", "give up when one call of a model takes longer; isolates them", \
-        CLI_NUMBER, offsetof(args_type, isolation.call_timeout)                                   \
+#define CLI_PLATFORM(member)                                                      \
+  {                                                                               \
+    "platform", 0, "NAME",                                                        \
+        "use the binaries of FMUs for this platform: win64, linux64, ...; other " \
+        "ones than that of this machine run by a host program",                   \
+        CLI_TEXT, member                                                          \
   }
+
+#define CLI_ISOLATION(args_type)                                                                \
+  {"isolate", 0,                                                                                \
+   NULL,      "call models in processes of their own: what they do to them harms nothing else", \
+   CLI_FLAG,  offsetof(args_type, isolation.on)},                                               \
+      {"call-timeout", 0,                                                                       \
+       "SECONDS",      "give up when one call of a model takes longer; isolates them",          \
+       CLI_NUMBER,     offsetof(args_type, isolation.call_timeout)},                            \
+      CLI_PLATFORM(offsetof(args_type, isolation.platform))
 
 // --variant and --parameters: what is taken of an SSP package, and values that replace its own.
 typedef struct cli_package {

@@ -261,6 +261,10 @@ cpl_status cli_open(cpl_context* ctx, const char* path, cli_opening how, cpl_sou
     def.parameters = how.package->parameters.items;
     def.n_parameters = how.package->parameters.n;
   }
+  if (isolation != NULL) {
+    cpl_status st = cpl_fmu_use_platform(ctx, isolation->platform);
+    if (st < 0) return st;
+  }
   def.isolate = cli_isolates(isolation);
   if (def.isolate && !isnan(isolation->call_timeout)) def.call_timeout = isolation->call_timeout;
   if (def.call_timeout < 0)

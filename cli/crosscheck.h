@@ -32,6 +32,7 @@ typedef struct xcheck {
   cpl_context* ctx;
   cpli_arena arena;
   const char* root;
+  const char* platform;  // of the FMUs and the binaries that are run. Nullable: this one
   xcheck_case* cases;
   size_t n, cap;
   size_t elsewhere;  // FMUs for other platforms

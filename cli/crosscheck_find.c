@@ -44,7 +44,9 @@ static bool is_kind(const char* text_) {
   return strcmp(text_, "me") == 0 || strcmp(text_, "cs") == 0;
 }
 
-static bool is_platform(const char* name) {
+// Folders have the names of FMI 2.0, also where FMUs are of another version.
+static bool is_platform(const xcheck* x, const char* name) {
+  if (x->platform != NULL) return strcmp(name, x->platform) == 0;
 #if defined(__x86_64__)
   return strcmp(name, "linux64") == 0 || strcmp(name, "x86_64-linux") == 0;
 #elif defined(__aarch64__)
@@ -62,7 +64,7 @@ static bool classify(xcheck* x, xcheck_case* c) {
   if (c->fmu[0] != '/' && getcwd(here, sizeof here) == NULL) here[0] = '\0';
   snprintf(absolute, sizeof absolute, "%s/%s", here, c->fmu);
   if (!split_path(x, absolute, parts) || !is_kind(parts[KIND])) return true;
-  if (!is_platform(parts[PLATFORM])) return false;
+  if (!is_platform(x, parts[PLATFORM])) return false;
   c->version = parts[VERSION];
   c->kind = parts[KIND];
   c->tool = parts[TOOL];

@@ -299,6 +299,7 @@ const char** xcheck_arguments(xcheck* x, const xcheck_case* c, const char* outpu
   if (c->plan.solver != NULL) push_pair(&a, "--solver", c->plan.solver);
   if (c->input != NULL) push_pair(&a, "--input", c->input);
   if (x->isolate) push(&a, "--isolate");
+  if (x->platform != NULL) push_pair(&a, "--platform", x->platform);
   for (size_t i = 0; c->wanted != NULL && i < c->wanted->n_columns; i++) {
     if (c->wanted->names[i][0] != '\0') push_pair(&a, "--record", c->wanted->names[i]);
   }

@@ -374,6 +374,13 @@ static void print_head(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
     if (fmu->se.present) kinds[n++] = "scheduled execution";
     print_list(out, "kinds", kinds, n);
     print_list(out, "platforms", fmu->platforms, fmu->n_platforms);
+    if (cpl_fmu_is_foreign(src)) {
+      char text[512];
+      cpl_fmu_platform_text(src, fmu->foreign_folder, text, sizeof text);
+      fprintf(out, "  %-12s its binary for %s ", "here", fmu->foreign_folder);
+      cpli_print_text(out, text, 0);
+      fputc('\n', out);
+    }
     if (fmu->has_sources) print_field(out, "sources", "yes");
     if (fmu->has_icon) print_field(out, "icon", "yes");
   }
@@ -475,7 +482,8 @@ static int run_info(void* user, int n_operands, char** operands) {
   } else {
     cpl_fmu_def def = cpl_default_fmu_def();
     def.path = path;
-    st = cpl_fmu_open(ctx, &def, &src);
+    st = cpl_fmu_use_platform(ctx, args->isolation.platform);
+    if (st >= 0) st = cpl_fmu_open(ctx, &def, &src);
     fmu = (const cpl_fmu*)src;
   }
   int code = CLI_OK;

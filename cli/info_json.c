@@ -61,6 +61,14 @@ static void write_fmu(cpli_json* j, const cpl_fmu* fmu) {
   write_kind(j, "co_simulation", fmu, &fmu->cs);
   write_kind(j, "scheduled_execution", fmu, &fmu->se);
   write_texts(j, "platforms", fmu->platforms, fmu->n_platforms);
+  if (cpl_fmu_is_foreign(&fmu->base)) {
+    char text[512];
+    cpl_fmu_platform_text(&fmu->base, fmu->foreign_folder, text, sizeof text);
+    cpli_json_object(j, "foreign");
+    cpli_json_text(j, "platform", fmu->foreign_folder);
+    cpli_json_text(j, "here", text);
+    cpli_json_close(j, '}');
+  }
   cpli_json_boolean(j, "sources", fmu->has_sources);
   cpli_json_array(j, "log_categories");
   for (int32_t i = 0; i < fmu->n_log_categories; i++) {

@@ -257,6 +257,7 @@ static const cli_option options[] = {
     {"call-timeout", 0, "SECONDS",
      "end the run when a call of a model takes longer; implies --isolate", CLI_NUMBER,
      AT(call_timeout)},
+    CLI_PLATFORM(AT(platform)),
     {"real-time", 0, "FACTOR",
      "synchronise with the clock: 1 is real time, 2 twice as fast; --stats prints the number of "
      "overruns",

@@ -18,6 +18,7 @@ typedef struct run_args {
   const char *output, *as, *projection, *linear, *loops, *form, *input, *log_level, *call_log,
       *progress, *listen;
   double start_time, stop_time, interval, step, rtol, atol, call_timeout, real_time, threads;
+  const char* platform;
   cli_list set, record, solver;
   cli_package package;
   bool stats, json, quiet, units, per_model, one_solver, steady, isolate, view, live, processes,

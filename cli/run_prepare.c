@@ -84,6 +84,7 @@ static cpl_status open_source(session* s) {
   // otherwise the limit applies to components, not to models
   bool limits = !a->processes && !a->serve.on;
   const cli_isolation isolation = {.on = a->isolate,
+                                   .platform = a->platform,
                                    .call_timeout = limits || a->isolate ? a->call_timeout : NAN};
   const cli_opening how = {a->call_log, &a->set, &isolation, &a->package};
   return cli_open(s->ctx, s->path, how, &s->source);

@@ -34,6 +34,9 @@ void run_print_summary(const session* s) {
   if (r->terminated) fprintf(out, " (the model ended the run)");
   print_files(out, s);
   fputc('\n', out);
+  char foreign[256];
+  cpl_fmu_platforms_used(s->ctx, foreign, sizeof foreign);
+  if (foreign[0] != '\0') fprintf(out, "  %s\n", foreign);
 }
 
 // Whether there is a file that this run did not write.
@@ -214,6 +217,9 @@ void run_print_json(const session* s) {
   cpli_json_integer(&json, "exit_code", cli_exit_code(s->st));
   if (s->st < 0) print_failure(&json, cpl_context_last_error(s->ctx));
   if (s->prepared) print_counts(&json, s);
+  char foreign[256];
+  cpl_fmu_platforms_used(s->ctx, foreign, sizeof foreign);
+  if (foreign[0] != '\0') cpli_json_text(&json, "foreign", foreign);
   cpli_json_close(&json, '}');
   cpli_json_end(&json);
 }

@@ -5,7 +5,7 @@
 # does, and label "threads" where one of THREADED_TESTS matches. All tests of label fast together take less than 20 s on two
 # cores: what takes more than about a second alone belongs into the first table.
 set(SLOW_TESTS
-  "^(browser|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
+  "^(browser|foreign|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
   "^aggregate/(directional|event_order|serialize)$"
   "^analysis/large$"
   "^assemble/(follow|snapshot|switching_loop|tlm)$"

@@ -30,6 +30,7 @@ typedef struct cpl_fmu_def {
   void* calls;  ///< FILE* instead of call_log, borrowed, shared by several FMUs. Nullable.
   const char* calls_prefix;  ///< prepended to the names of instances in it. Nullable.
   bool debug_logging;        ///< instances are asked to log debug messages (loggingOn)
+  double call_timeout;       ///< of calls of binaries for other platforms [s]; 0: no limit
 } cpl_fmu_def;
 
 CPL_DEFAULTS(fmu_def)  ///< cpl_default_fmu_def()
@@ -38,6 +39,27 @@ CPL_DEFAULTS(fmu_def)  ///< cpl_default_fmu_def()
 /// instance is made.
 /// Owned:    *out by the caller, who calls cpl_source_destroy() after all instances are gone.
 CPL_API cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* def, cpl_source** out);
+
+/// Binaries for other platforms (docs/foreign-fmus.md): an FMU that has neither a binary for this
+/// platform nor sources that can be compiled is run by a host program, in a process of its own, and
+/// where that is a program of Windows, by Wine. From this call on FMUs that are opened use their
+/// binary for `platform`, "win64", "linux64" or a name of FMI 3.0 like "x86_64-windows", and those
+/// without it fail. Holds for the whole process. Nullable: platform, the usual choice.
+/// Returns: CPL_ERR_INPUT where there is no such platform.
+CPL_API cpl_status cpl_fmu_use_platform(cpl_context* ctx, const char* platform);
+
+/// Whether instances of this FMU run in processes of their own, since it has no other binary than
+/// one for another platform, or since that one is requested.
+CPL_API bool cpl_fmu_is_foreign(const cpl_source* fmu);
+
+/// Whether the binaries of an FMU for a platform run here, as a text: "runs through Wine 8.0",
+/// "does not run: ..." with what to install. `platform`: a folder below binaries/.
+CPL_API void cpl_fmu_platform_text(const cpl_source* fmu, const char* platform, char* out,
+                                   size_t size);
+
+/// The binaries for other platforms that this process has used so far: "win64 binary, through Wine
+/// 8.0"; empty: none.
+CPL_API void cpl_fmu_platforms_used(cpl_context* ctx, char* out, size_t size);
 
 /// Keep the unpacked files of up to `n` FMUs that are no longer open (at most 16), for the next
 /// time that this process opens the same file, and remove them when the program ends: for programs

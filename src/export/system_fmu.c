@@ -121,6 +121,11 @@ static cpl_status add_binary(pack* p, cpl_fmu* fmu, const cpli_fmu_kind* kind, c
   char path[PATH_MAX], name[PATH_MAX], *bytes = NULL;
   size_t size = 0;
   if (!kind->present || cpli_fmu_has_binary(fmu, kind->identifier)) return CPL_OK;
+  if (cpl_fmu_is_foreign(&fmu->base))
+    return cpli_fail_file(p->ctx, CPL_ERR_UNSUPPORTED, fmu->base.path,
+                          "it has no binary for this platform (%s), but one for %s, which the FMU "
+                          "of a system cannot run",
+                          fmu->platform, fmu->foreign_folder);
   snprintf(name, sizeof name, "%s/binaries/%s/%s%s", below, fmu->platform, kind->identifier,
            cpli_fmu_library_suffix());
   for (size_t i = 0; i < p->fmu.resources.n; i++)  // of the other kind, with the same identifier

@@ -104,9 +104,21 @@ static cpl_status crashed(cpli_fmu_instance* in, const cpli_fmu_call* call, int 
                      cpli_guard_text(signal));
 }
 
+// The process of a binary for another platform has ended.
+static cpl_status lost(cpli_fmu_instance* in, const cpli_fmu_call* call, const char* how) {
+  cpl_context* ctx = in->head.component.ctx;
+  char when[48];
+  fail_for_good(in, call, CPLI_DEAD);
+  if (cpli_cancelled(ctx)) return cpli_interrupted_call(ctx, in->name, call->name, in->time, how);
+  return cpl_fail_in(ctx, CPL_ERR_MODEL, in->name, NULL, in->time, "%s%s %s", call->name,
+                     at_time(in, when, sizeof when), how);
+}
+
 cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
                              int signal) {
   if (status == CPLI_FMU_OK) return CPL_OK;
+  if (in->lib->hosted != NULL && in->lib->hosted->lost != NULL)
+    return lost(in, call, in->lib->hosted->lost);
   if (status == CPLI_CRASHED) return crashed(in, call, signal);
   if (status == CPLI_FMU_WARNING) return CPL_OK;
   if (status == CPLI_FMU_PENDING && (call->flags & CPLI_PENDING)) return CPL_RETRY;

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "fmi/platform.h"
 #include "format/scan.h"
 
 // One look at an FMU.
@@ -296,8 +297,14 @@ static void check_kind(inspection* in, const cpli_fmu_kind* kind) {
   const cpl_fmu* fmu = in->fmu;
   if (!kind->present || kind->tool_coupling || cpli_fmu_has_binary(fmu, kind->identifier)) return;
   const char *platform = fmu->platform, *suffix = cpli_fmu_library_suffix();
-  cpli_severity severity = fmu->has_sources ? CPLI_WARNING : CPLI_ERROR;
-  const char* rest = fmu->has_sources ? "; it will be compiled from sources" : "";
+  const bool foreign = fmu->foreign != NULL &&
+                       cpli_platform_is_ready(fmu->arena.ctx, fmu->foreign) &&
+                       cpli_fmu_has_foreign(fmu, fmu->foreign, kind->identifier, NULL);
+  cpli_severity severity = fmu->has_sources || foreign ? CPLI_WARNING : CPLI_ERROR;
+  char rest[128] = "";
+  if (fmu->has_sources) snprintf(rest, sizeof rest, "; it will be compiled from sources");
+  else if (foreign)
+    snprintf(rest, sizeof rest, ": the one for %s will be used", fmu->foreign_folder);
   if (fmu->n_binaries > 0) {
     cpli_findings_add(in->out, severity, kind->line, "binary",
                       "binaries/%s/%.100s%s is missing, although there are other files: "

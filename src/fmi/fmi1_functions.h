@@ -5,7 +5,6 @@
 // failing call means.
 #pragma once
 
-#include "fmi/calls.h"
 #include "fmi/headers/fmiFunctionTypes.h"
 
 #define CPLI_FMI1_FUNCTIONS(X)                                    \

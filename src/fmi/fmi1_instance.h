@@ -6,6 +6,7 @@
 // end of the mode, after all inputs that can be known before are set.
 #pragma once
 
+#include "fmi/calls.h"
 #include "fmi/fmi1_functions.h"
 
 typedef struct cpli_fmi1 {

@@ -5,7 +5,6 @@
 // failing call means. A binary may lack what is not required for its kind; real ones do.
 #pragma once
 
-#include "fmi/calls.h"
 #include "fmi/headers/fmi2FunctionTypes.h"
 
 // Functions beyond the standard, exported by FMUs that couplet builds.

@@ -4,6 +4,7 @@
 // An instance of an FMI 2.0 FMU: the part that model exchange and co-simulation share.
 #pragma once
 
+#include "fmi/calls.h"
 #include "fmi/fmi2_functions.h"
 
 typedef struct cpli_fmi2 {

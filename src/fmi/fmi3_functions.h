@@ -5,7 +5,6 @@
 // failing call means. The standard requires all of them; real binaries lack what they do not use.
 #pragma once
 
-#include "fmi/calls.h"
 #include "fmi/headers/fmi3FunctionTypes.h"
 
 // Beyond the standard, exported by FMUs that couplet builds.

@@ -7,6 +7,7 @@
 // tick, fmi3_clocked.c the variables that belong to clocks, fmi3_scheduled.c the model partitions.
 #pragma once
 
+#include "fmi/calls.h"
 #include "fmi/fmi3_functions.h"
 
 // An input clock, which the importer activates at times that the FMU returns, or when it is

@@ -136,6 +136,9 @@ typedef struct cpli_fmu_dae {
   int32_t n_residuals;
 } cpli_fmu_dae;
 
+struct cpli_platform;
+struct cpli_hosted;
+
 // Operations for which archives and the compiler are needed. Sources that call FMUs reach them by
 // this table only, so that they can be linked without.
 typedef struct cpli_fmu_loader {
@@ -143,6 +146,11 @@ typedef struct cpli_fmu_loader {
   void (*remove)(cpl_fmu* fmu);        // the files of that folder, when the FMU is destroyed
   /// Makes `path` from the sources of `kind`.
   cpl_status (*compile)(const cpl_fmu* fmu, const cpli_fmu_kind* kind, char* path);
+  /// Loads the binary `path` of another platform into a process of its own. Owned: *out by the
+  /// caller, who calls its close().
+  cpl_status (*open_foreign)(cpl_fmu* fmu, const cpli_fmu_kind* kind,
+                             const struct cpli_platform* platform, const char* path,
+                             struct cpli_hosted** out);
 } cpli_fmu_loader;
 
 struct cpl_fmu {
@@ -182,6 +190,11 @@ struct cpl_fmu {
   const char* platform;   // folder of this platform, "linux64" or "x86_64-linux", as found inside
   const char** binaries;  // files of this platform, names below binaries/PLATFORM/
   int32_t n_binaries;
+  cpli_texts foreign_binaries;          // files of platforms that hosts can run, "win64/x.dll"
+  const struct cpli_platform* foreign;  // the one that would be used; NULL: none (platform.h)
+  const char *foreign_folder, *foreign_suffix;  // its folder below binaries/
+  bool foreign_forced;                          // it is used in any case
+  double call_timeout;                          // of calls in other processes [s]; 0: no limit
   const cpl_start* given;  // by the user, while the description is read; borrowed
   size_t n_given;
   cpli_texts companions;  // smaller XML files, names as in the archive
@@ -223,6 +236,11 @@ const char* cpli_fmu_platform_tuple(void);
 const char* cpli_fmu_library_suffix(void);
 /// True when binaries/PLATFORM/identifier.so exists in it.
 bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier);
+
+/// The binary of this kind for another platform that hosts can run, in binaries/FOLDER. False:
+/// there is none. Nullable: folder
+bool cpli_fmu_has_foreign(const cpl_fmu* fmu, const struct cpli_platform* platform,
+                          const char* identifier, const char** folder);
 
 /// fmiN_model.c and fmiN_stepper.c; source.c has the table of those that are there.
 cpl_status cpli_fmi1_make_model(cpl_source* src, const char* name, cpl_model** out);

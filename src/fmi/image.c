@@ -81,7 +81,8 @@ static size_t count_algebraics(const void* fmu) {
 
 // Not stored: what open_image() sets (base, arena, names, is_folder, loader and the rest from
 // `call_log` on), what is there only while a description is read (given), and what only info and
-// check show (findings, terminals, terminal_members, layers, builds, has_icon, companions, files).
+// check show (findings, terminals, terminal_members, layers, builds, has_icon, companions, files),
+// and binaries for other platforms (foreign...), which FMUs of systems do not have.
 static const cpli_image_field fmu_fields[] = {
     CPLI_STRUCT(cpl_fmu, desc, &cpli_description_image),
     CPLI_NUMBER(cpl_fmu, version),
@@ -115,7 +116,7 @@ static const cpli_image_field fmu_fields[] = {
     CPLI_BOOL(cpl_fmu, has_sources),
     CPLI_BOOL(cpl_fmu, logging),
 };
-static CPLI_IMAGE_TYPE(fmu_image, cpl_fmu, 1224, fmu_fields);
+static CPLI_IMAGE_TYPE(fmu_image, cpl_fmu, 1280, fmu_fields);
 
 cpl_status cpli_fmu_write_image(cpl_context* ctx, const cpl_fmu* fmu, cpli_image* out) {
   return cpli_image_write(ctx, &fmu_image, fmu, out);

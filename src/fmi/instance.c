@@ -203,10 +203,15 @@ static char* resource_place(cpl_context* ctx, const cpli_fmu_instance* in) {
                                                : "/resources";
   char* path = cpli_printf(ctx, "%s%s", real != NULL ? real : in->fmu->folder, below);
   free(real);
-  if (path == NULL || in->api->resource_path) return path;
-  char* uri = resource_uri(ctx, path);
+  if (path != NULL && !in->api->resource_path) {
+    char* uri = resource_uri(ctx, path);
+    cpli_free(ctx, path);
+    path = uri;
+  }
+  if (path == NULL || in->lib->hosted == NULL) return path;
+  char* there = in->lib->hosted->path(in->lib->hosted, ctx, path);
   cpli_free(ctx, path);
-  return uri;
+  return there;
 }
 
 // Fill the operations, as far as the binary has what its description promises.
@@ -245,12 +250,13 @@ static cpl_status load(cpli_fmu_instance* in, const char* name) {
   cpl_status st = cpli_fmu_extract(in->fmu);
   if (st < 0) return st;
   in->name = cpli_strdup(ctx, name);
-  in->resources = resource_place(ctx, in);
-  if (in->name == NULL || in->resources == NULL) return cpli_nomem(ctx);
+  if (in->name == NULL) return cpli_nomem(ctx);
   in->head.component.name = in->name;
   if (in->api->prepare != NULL) st = in->api->prepare(in);
   if (st >= 0) st = cpli_library_acquire(in->fmu, in->kind, &in->lib);
   if (st < 0) return st;
+  in->resources = resource_place(ctx, in);
+  if (in->resources == NULL) return cpli_nomem(ctx);
   if (in->kind->can.once_per_process && in->lib->users > 1) {
     return cpl_fail_in(ctx, CPL_ERR_UNSUPPORTED, name, NULL, NAN,
                        "%s can be instantiated only once per process, and there is an instance "
@@ -286,6 +292,7 @@ static bool has_bad_plan(const cpli_fmu_instance* in) {
 }
 
 static cpl_status instantiate(cpli_fmu_instance* in) {
+  if (in->lib->hosted != NULL) in->lib->hosted->select(in->lib->hosted, in);
   cpl_status st = in->api->instantiate(in);
   if (st >= 0 || in->health != CPLI_FAILED || in->instance != NULL) return st;
   if (has_bad_plan(in)) st = CPL_ERR_INPUT;

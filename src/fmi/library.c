@@ -133,20 +133,43 @@ static cpl_status choose_path(cpli_library* lib, const char* folder, const char*
   return lib->path != NULL ? CPL_OK : cpli_nomem(ctx);
 }
 
+// The binary for another platform.
+static cpl_status choose_foreign(cpli_library* lib) {
+  cpl_fmu* fmu = lib->fmu;
+  lib->platform = fmu->foreign;
+  cpli_free(fmu->base.ctx, lib->path);
+  lib->path = cpli_printf(fmu->base.ctx, "%s/binaries/%s/%s%s", fmu->folder, fmu->foreign_folder,
+                          lib->identifier, fmu->foreign_suffix);
+  return lib->path != NULL ? CPL_OK : cpli_nomem(fmu->base.ctx);
+}
+
+static cpl_status compile(cpli_library* lib, const cpli_fmu_kind* kind) {
+  cpl_fmu* fmu = lib->fmu;
+  cpl_context* ctx = fmu->base.ctx;
+  cpl_status st = CPL_OK;
+  if (fmu->is_folder) {
+    st = cpli_temp_folder_make(ctx, &lib->made_in);
+    if (st >= 0) st = choose_path(lib, lib->made_in, "");
+    if (st < 0) return st;
+  }
+  st = fmu->loader->compile(fmu, kind, lib->path);
+  if (st >= 0 || fmu->foreign == NULL || st == CPL_ERR_NOMEM || cpli_cancelled(ctx)) return st;
+  cpl_log(ctx, CPL_LOG_INFO, fmu->base.path, "the binary for %s is used, since: %s",
+          fmu->foreign_folder, cpl_context_error(ctx));
+  return choose_foreign(lib);
+}
+
+// In this order: the binary for this platform, sources, the binary for another platform.
 static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
   cpl_fmu* fmu = lib->fmu;
   char below[64];
+  if (fmu->foreign != NULL && fmu->foreign_forced) return choose_foreign(lib);
   snprintf(below, sizeof below, "/binaries/%s", fmu->platform);
   cpl_status st = choose_path(lib, fmu->folder, below);
   if (st < 0 || access(lib->path, F_OK) == 0) return st;
   const bool sources = fmu->has_sources || kind->n_source_files > 0;
-  if (!sources || fmu->loader == NULL) return no_binary(fmu, kind);
-  if (fmu->is_folder) {
-    st = cpli_temp_folder_make(fmu->base.ctx, &lib->made_in);
-    if (st >= 0) st = choose_path(lib, lib->made_in, "");
-    if (st < 0) return st;
-  }
-  return fmu->loader->compile(fmu, kind, lib->path);
+  if (sources && fmu->loader != NULL) return compile(lib, kind);
+  return fmu->foreign != NULL ? choose_foreign(lib) : no_binary(fmu, kind);
 }
 
 // Destructors of the library run inside dlclose; a crash there comes too late to spoil a run.
@@ -171,6 +194,7 @@ static void share_guard(cpli_library* lib) {
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
   if (lib->handle != NULL && cpli_threads_remain(&lib->before)) lib->locked = true;
+  if (lib->hosted != NULL) lib->hosted->close(lib->hosted);
   if (!lib->locked && lib->leave != NULL) cpli_guard_remove_inner(lib->leave);
   if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);
   while (!lib->locked && lib->n_siblings > 0) close_one(lib, lib->siblings[--lib->n_siblings]);
@@ -188,7 +212,7 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
   cpl_context* ctx = fmu->base.ctx;
   *out = NULL;
   for (cpli_library* lib = fmu->libraries; lib != NULL; lib = lib->next) {
-    if (strcmp(lib->identifier, kind->identifier) != 0) continue;
+    if (lib->hosted != NULL || strcmp(lib->identifier, kind->identifier) != 0) continue;
     assert(lib->users > 0);
     lib->users++;
     *out = lib;
@@ -200,7 +224,10 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
   lib->fmu = fmu;
   lib->identifier = kind->identifier;
   cpl_status st = find_binary(lib, kind);
+  if (st >= 0 && lib->platform != NULL)
+    st = fmu->loader->open_foreign(fmu, kind, lib->platform, lib->path, &lib->hosted);
   if (st < 0) goto done;
+  if (lib->hosted != NULL) goto opened;
 
   // some binaries use sin and friends without naming libm: have it where everyone looks
   dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
@@ -212,6 +239,7 @@ cpl_status cpli_library_acquire(cpl_fmu* fmu, const cpli_fmu_kind* kind, cpli_li
     goto done;
   }
   share_guard(lib);
+opened:
   lib->users = 1;
   lib->next = fmu->libraries;
   fmu->libraries = lib;
@@ -232,6 +260,7 @@ void cpli_library_release(cpli_library* lib) {
 }
 
 void* cpli_library_symbol(const cpli_library* lib, const char* name) {
+  if (lib->hosted != NULL) return lib->hosted->symbol(lib->hosted, name);
   void* address = dlsym(lib->handle, name);
   char prefixed[512];
   int n = snprintf(prefixed, sizeof prefixed, "%s_%s", lib->identifier, name);

@@ -9,6 +9,21 @@
 #include "base/loaded.h"
 #include "fmi/fmu.h"
 
+struct cpli_fmu_instance;
+
+// A binary for another platform, in a process of its own (foreign.h).
+typedef struct cpli_hosted {
+  const char* lost;  // why the process has ended; NULL: it runs
+  /// The function that forwards calls of `name`; NULL: the binary does not export it.
+  void* (*symbol)(const struct cpli_hosted* r, const char* name);
+  /// Messages are those of this instance. In this thread functions that take no instance are
+  /// forwarded to its process, until the next call.
+  void (*select)(struct cpli_hosted* r, struct cpli_fmu_instance* in);
+  /// A path or URI as the process knows it. NULL: out of memory. Owned: the result by the caller.
+  char* (*path)(const struct cpli_hosted* r, cpl_context* ctx, const char* path);
+  void (*close)(struct cpli_hosted* r);
+} cpli_hosted;
+
 typedef struct cpli_library {
   struct cpli_library* next;  // in fmu->libraries
   cpl_fmu* fmu;
@@ -16,7 +31,9 @@ typedef struct cpli_library {
   char* made_in;  // temporary folder of a binary compiled for an unpacked FMU, which stays as it is
   const char* identifier;  // borrowed from the description
   void* handle;
-  void* siblings[16];  // libraries in the folder of the binary that it needs
+  const struct cpli_platform* platform;  // of a binary for another one; NULL: this one
+  cpli_hosted* hosted;                   // with that binary: of one instance only
+  void* siblings[16];                    // libraries in the folder of the binary that it needs
   int n_siblings;
   int users;
   cpli_loaded before;         // it was loaded

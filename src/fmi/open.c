@@ -14,6 +14,7 @@
 #include "format/source_loc.h"
 
 #include "fmi/companions.h"
+#include "fmi/foreign.h"
 #include "fmi/library.h"
 #include "fmi/unpacked.h"
 #include "format/file.h"
@@ -40,7 +41,7 @@ typedef struct name_list {
 typedef struct contents {
   cpl_fmu* fmu;
   name_list platforms, binaries[2];  // of the two names this platform has
-  name_list files, companions;
+  name_list files, companions, foreign;
 } contents;
 
 // The index of a folder among the two names of this platform; -1: it is another one.
@@ -88,6 +89,8 @@ static bool note_file(contents* c, const char* name) {
   if (platform[n] != '/') return true;
   if (!add_name(c->fmu, &c->platforms, platform, n)) return false;
   int k = own_platform(platform, n);
+  if (k < 0 && cpli_platform_find(platform, n) != NULL)
+    return append_name(c->fmu, &c->foreign, platform, strlen(platform));
   if (k < 0) return true;
   const char* file = platform + n + 1;
   if (strchr(file, '/') != NULL) return true;  // a library is not looked for in deeper folders
@@ -112,12 +115,14 @@ static cpl_status keep_contents(contents* c, bool ok) {
     fmu->platform = k == 1 ? cpli_fmu_platform_tuple() : cpli_fmu_platform();
     fmu->binaries = keep_names(fmu, &c->binaries[k], &fmu->n_binaries);
     fmu->files.items = keep_names(fmu, &c->files, &fmu->files.n);
+    fmu->foreign_binaries.items = keep_names(fmu, &c->foreign, &fmu->foreign_binaries.n);
     fmu->companions.items = keep_names(fmu, &c->companions, &fmu->companions.n);
-    ok = fmu->platforms != NULL && fmu->binaries != NULL && fmu->files.items != NULL &&
-         fmu->companions.items != NULL;
+    ok = fmu->platforms != NULL && fmu->foreign_binaries.items != NULL && fmu->binaries != NULL &&
+         fmu->files.items != NULL && fmu->companions.items != NULL;
   }
   cpli_free(ctx, c->platforms.items);
   cpli_free(ctx, c->files.items);
+  cpli_free(ctx, c->foreign.items);
   cpli_free(ctx, c->companions.items);
   for (int k = 0; k < 2; k++) cpli_free(ctx, c->binaries[k].items);
   return ok ? CPL_OK : cpli_nomem(ctx);
@@ -232,16 +237,21 @@ static bool all_binaries_here(const cpl_fmu* fmu) {
 static cpl_status unpack(cpl_fmu* fmu) {
   cpl_context* ctx = fmu->arena.ctx;
   opened* o = (opened*)fmu;
-  cpl_status st = cpli_unpacked_take(ctx, &o->archive, &fmu->folder);
+  // a folder that was kept may lack the binary that is forced
+  cpl_status st = fmu->foreign_forced ? CPL_OK : cpli_unpacked_take(ctx, &o->archive, &fmu->folder);
   if (fmu->folder != NULL) o->can_keep = true;
   if (st < 0 || fmu->folder != NULL) return st;
 
   // some FMUs read their own description, so it comes along
-  const char* prefixes[4] = {"resources/", description_name};
+  const char* prefixes[5] = {"resources/", description_name};
   size_t n = 2;
-  char binaries[64];
+  char binaries[64], foreign[64];
   snprintf(binaries, sizeof binaries, "binaries/%s/", fmu->platform);
   prefixes[n++] = binaries;
+  if (fmu->foreign != NULL) {
+    snprintf(foreign, sizeof foreign, "binaries/%s/", fmu->foreign_folder);
+    prefixes[n++] = foreign;
+  }
   if (!all_binaries_here(fmu)) prefixes[n++] = "sources/";
 
   cpli_zip* zip = NULL;
@@ -251,7 +261,7 @@ static cpl_status unpack(cpl_fmu* fmu) {
   if (st >= 0) st = cpli_zip_extract(zip, prefixes, n, folder);
   if (st >= 0) {
     // not when the file was replaced after its description had been read
-    o->can_keep = cpli_zip_same_file(&o->archive, cpli_zip_file_id(zip)) &&
+    o->can_keep = !fmu->foreign_forced && cpli_zip_same_file(&o->archive, cpli_zip_file_id(zip)) &&
                   cpli_unpacked_prepare(&o->archive, folder);
   }
   cpli_zip_close(zip);
@@ -276,8 +286,67 @@ static void remove_folder(cpl_fmu* fmu) {
     cpl_log(ctx, CPL_LOG_WARNING, fmu->base.path, "%s", cpl_context_error(ctx));
 }
 
-static const cpli_fmu_loader loader = {
-    .unpack = unpack, .remove = remove_folder, .compile = cpli_library_compile};
+static const cpli_fmu_loader loader = {.unpack = unpack,
+                                       .remove = remove_folder,
+                                       .compile = cpli_library_compile,
+                                       .open_foreign = cpli_foreign_open};
+
+//------------------------------------ binaries for other platforms ------------------------------
+
+bool cpli_fmu_has_foreign(const cpl_fmu* fmu, const cpli_platform* platform, const char* identifier,
+                          const char** folder) {
+  const char* const folders[] = {platform->name, platform->tuple};
+  char name[512];
+  for (size_t k = 0; k < CPLI_COUNT(folders); k++) {
+    snprintf(name, sizeof name, "%s/%s%s", folders[k], identifier, platform->suffix);
+    if (cpli_find_text(fmu->foreign_binaries.items, (size_t)fmu->foreign_binaries.n, name) < 0)
+      continue;
+    if (folder != NULL) *folder = folders[k];
+    return true;
+  }
+  return false;
+}
+
+// Whether a platform has a binary of any kind.
+static bool offers(const cpl_fmu* fmu, const cpli_platform* p, const char** folder) {
+  const cpli_fmu_kind* kinds[] = {&fmu->me, &fmu->cs, &fmu->se};
+  for (size_t i = 0; i < CPLI_COUNT(kinds); i++)
+    if (kinds[i]->present && cpli_fmu_has_foreign(fmu, p, kinds[i]->identifier, folder))
+      return true;
+  return false;
+}
+
+static void use(cpl_fmu* fmu, const cpli_platform* p) {
+  fmu->foreign = p;
+  fmu->foreign_suffix = p->suffix;
+  offers(fmu, p, &fmu->foreign_folder);
+}
+
+// The platform of --platform; otherwise, where there is no binary for this one, the first that can
+// be run here, or whose absence is the reason why the FMU cannot be run.
+static cpl_status choose_foreign(cpl_fmu* fmu) {
+  bool native;
+  const cpli_platform *chosen = cpli_platform_chosen(&native), *first = NULL, *ready = NULL;
+  if (native) return CPL_OK;
+  if (chosen != NULL) {
+    if (!offers(fmu, chosen, NULL))
+      return cpli_fail_file(fmu->base.ctx, CPL_ERR_UNSUPPORTED, fmu->base.path,
+                            "there is no binary for the platform that is requested, %s",
+                            chosen->name);
+    fmu->foreign_forced = true;
+    return use(fmu, chosen), CPL_OK;
+  }
+  if (all_binaries_here(fmu)) return CPL_OK;
+  for (int i = CPLI_PLATFORMS - 1; i >= 0; i--) {
+    const cpli_platform* p = &cpli_platforms[i];
+    if (!offers(fmu, p, NULL)) continue;
+    first = p;
+    if (cpli_platform_is_ready(fmu->base.ctx, p)) ready = p;
+  }
+  if (ready != NULL) use(fmu, ready);
+  else if (first != NULL) use(fmu, first);
+  return CPL_OK;
+}
 
 //------------------------------------ open ------------------------------------
 
@@ -361,6 +430,9 @@ cpl_status cpl_fmu_open(cpl_context* ctx, const cpl_fmu_def* given, cpl_source**
                           strerror(errno));
   }
   if (st >= 0) st = cpli_fmu_complete(fmu);
+  fmu->call_timeout = def.call_timeout;
+  if (st >= 0) st = choose_foreign(fmu);
+  if (st >= 0 && cpl_fmu_is_foreign(&fmu->base)) cpli_platform_use(fmu->foreign);
   if (st < 0) {
     cpli_fmu_destroy(&fmu->base);
     return st;

@@ -64,6 +64,15 @@ bool cpli_fmu_has_binary(const cpl_fmu* fmu, const char* identifier) {
   return false;
 }
 
+bool cpl_fmu_is_foreign(const cpl_source* src) {
+  const cpl_fmu* fmu = (const cpl_fmu*)src;
+  const cpli_fmu_kind* kinds[] = {&fmu->me, &fmu->cs, &fmu->se};
+  bool needs = fmu->foreign_forced;
+  for (size_t i = 0; i < CPLI_COUNT(kinds) && !fmu->has_sources; i++)
+    needs = needs || (kinds[i]->present && !cpli_fmu_has_binary(fmu, kinds[i]->identifier));
+  return fmu->foreign != NULL && needs;
+}
+
 const char* cpli_interval_name(cpli_interval interval) {
   static const char* const names[] = {"constant", "fixed",     "calculated", "tunable",
                                       "changing", "countdown", "triggered"};

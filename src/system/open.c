@@ -22,6 +22,7 @@ static cpl_status open_fmu(cpl_context* ctx, const cpl_open_def* def, cpl_source
   fmu.calls_prefix = def->calls_prefix;
   fmu.starts = def->starts;
   fmu.n_starts = def->n_starts;
+  fmu.call_timeout = def->call_timeout;
   return cpl_fmu_open(ctx, &fmu, out);
 }
 
@@ -58,12 +59,17 @@ static cpl_status open_file(cpl_context* ctx, const cpl_open_def* def, cpl_sourc
       "the name ends in none of .fmu, .c, .yaml, .xml, .ssp and .ssd: what is it?");
 }
 
+// Instances that run in processes of their own anyway.
+static bool is_apart(const cpl_source* source) {
+  return strncmp(source->desc->kind, "FMI ", 4) == 0 && cpl_fmu_is_foreign(source);
+}
+
 cpl_status cpl_open(cpl_context* ctx, const cpl_open_def* given, cpl_source** out) {
   *out = NULL;
   cpl_open_def def = cpl_default_open_def();
   cpl_status st = cpli_read_def(ctx, "cpl_open_def", given, &def, sizeof def);
   if (st >= 0) st = open_file(ctx, &def, out);
-  if (st < 0 || !def.isolate) return st;
+  if (st < 0 || !def.isolate || is_apart(*out)) return st;
   cpl_isolate_def isolate = cpl_default_isolate_def();
   isolate.call_timeout = def.call_timeout;
   cpl_source* inner = *out;

@@ -54,8 +54,8 @@ static void crash(void** state) {
   cpl_step_result r;
   CHECK_OK(o.ctx, initialize(&s->base));
   CHECK_INT(s->ops->step(s, 1, 1, &r), CPL_ERR_MODEL);
-  CHECK_STR(cpl_context_error(o.ctx),
-            "left: fmiDoStep at t=0 crashed (SIGSEGV: invalid memory access)");
+  CHECK_CONTAINS(cpl_context_error(o.ctx), "left: fmiDoStep at t=0 ");
+  CHECK_CONTAINS(cpl_context_error(o.ctx), crash_text());
   s->base.ops->destroy(&s->base);
   close_probe(&o);
 }

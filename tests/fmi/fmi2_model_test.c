@@ -48,7 +48,7 @@ static void follows_the_state_machine(void** state) {
   snprintf(expected, sizeof expected,
            "- left fmi2GetVersion() -> fmi2OK \"2.0\"\n"
            "- left fmi2GetTypesPlatform() -> fmi2OK \"default\"\n"
-           "- left fmi2Instantiate(\"left\", 0, \"{probe}\", \"file://%s/resources\", 0, 0)"
+           "- left fmi2Instantiate(\"left\", 0, \"{probe}\", \"file://%s%s/resources\", 0, 0)"
            " -> fmi2OK\n"
            "- left fmi2SetReal([4], [9]) -> fmi2OK\n"
            "0 left fmi2SetupExperiment(0, 0, 0, 1, 10) -> fmi2OK\n"
@@ -69,7 +69,7 @@ static void follows_the_state_machine(void** state) {
            "0.1 left fmi2NewDiscreteStates() -> fmi2OK 0 1 0 0 0 0.5\n"
            "0.1 left fmi2Terminate() -> fmi2OK\n"
            "0.1 left fmi2FreeInstance() -> fmi2OK\n",
-           folder);
+           is_windows() ? "/Z:" : "", folder);
   CHECK_STR(probe_calls(), expected);
   probe_close(&p);
 }
@@ -257,6 +257,7 @@ static void two_instances_are_apart(void** state) {
 static void one_instance_where_only_one_is_allowed(void** state) {
   (void)state;
   probe_fmu p;
+  if (is_other_platform()) skip();  // each instance has a process of its own
   probe_open(&p, "probe");
   p.fmu.me.can.once_per_process = true;
   cpl_model *a = probe_model(&p), *b = NULL;
@@ -274,6 +275,7 @@ static void one_instance_where_only_one_is_allowed(void** state) {
 static void resources_are_a_uri(void** state) {
   (void)state;
   probe_fmu p;
+  if (is_windows()) skip();  // these names are not possible there
   probe_open(&p, "probe");
   const char* folder = "a b%\xc3\xa4#?";
   char binaries[4200], link[4200];

@@ -279,8 +279,8 @@ static void crashes_end_it(void** state) {
     cpl_status st = s->ops->step(s, 1, 1, &r);
     if (i == 0) {
       CHECK_INT(st, CPL_ERR_MODEL);
-      CHECK_STR(cpl_context_error(p.ctx),
-                "left: fmi2DoStep at t=0 crashed (SIGSEGV: invalid memory access)");
+      CHECK_CONTAINS(cpl_context_error(p.ctx), "left: fmi2DoStep at t=0 ");
+      CHECK_CONTAINS(cpl_context_error(p.ctx), crash_text());
     }
     done(&p, s);
   }

@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include "fmi/foreign.h"
 #include "fmi/library.h"
+#include "fmi/other_platform.h"
 #include "testing.h"
 
 enum { X1, X2, DX1, DX2, K, U, Y };  // references of Reals
@@ -46,6 +48,16 @@ static inline void probe_log(void* user, cpl_log_level level, const char* who, c
   snprintf(p->logged + n, sizeof p->logged - n, "%d %s %s\n", (int)level, who, text);
 }
 
+// The tests also run with the FMU of another platform, which the environment names then.
+static inline void probe_use_platform(cpl_fmu* fmu) {
+  const char* name = getenv("COUPLET_FOREIGN_PLATFORM");
+  if (name == NULL) return;
+  fmu->foreign = cpli_platform_find(name, strlen(name));
+  fmu->foreign_folder = name;
+  fmu->foreign_suffix = fmu->foreign->suffix;
+  fmu->foreign_forced = true;
+}
+
 /// Zeroed memory, so that a test may begin with probe_close() of a failed one.
 static inline void probe_open(probe_fmu* p, const char* identifier) {
   memset(p, 0, sizeof *p);
@@ -74,16 +86,18 @@ static inline void probe_open(probe_fmu* p, const char* identifier) {
   fmu->platforms = platforms;
   fmu->n_platforms = 1;
   fmu->platform = "linux64";
-  static const cpli_fmu_loader loader = {.compile = cpli_library_compile};
+  static const cpli_fmu_loader loader = {.compile = cpli_library_compile,
+                                         .open_foreign = cpli_foreign_open};
   fmu->folder = p->folder;
   fmu->loader = &loader;
+  probe_use_platform(fmu);
   fmu->me.present = fmu->cs.present = true;
   fmu->me.identifier = fmu->cs.identifier = identifier;
   fmu->me.can = (cpl_capabilities){
       .directional = true, .save_restore = true, .serialize = true, .completed_step = true};
   fmu->cs.can = (cpl_capabilities){
       .directional = true, .save_restore = true, .variable_step = true, .input_derivatives = 2};
-  unsetenv("PROBE_FAULT");
+  set_fault(NULL);
 }
 
 static inline void probe_record(probe_fmu* p) {
@@ -98,7 +112,7 @@ static inline void probe_close(probe_fmu* p) {
   CHECK(p->fmu.libraries == NULL);
   cpl_context_destroy(p->ctx);
   CHECK_INT(p->heap.live, 0);
-  unsetenv("PROBE_FAULT");
+  set_fault(NULL);
 }
 
 /// The call log so far.
@@ -114,7 +128,7 @@ static inline const char* probe_calls(void) {
 static inline void probe_fault(const char* function, int n, const char* kind) {
   char text[128];
   snprintf(text, sizeof text, "%s:%d:%s", function, n, kind);
-  setenv("PROBE_FAULT", text, 1);
+  set_fault(text);
 }
 
 static inline cpl_model* probe_model(probe_fmu* p) {

@@ -93,8 +93,13 @@ static void start(probe* p) {
 static probe* make(fmi3String token, fmi3String resources, void* environment,
                    fmi3LogMessageCallback log, const char* function) {
   calls_so_far = 0;
-  if (strcmp(token, "{probe3}") != 0 || resources[0] != '/') return NULL;
-  if (resources[strlen(resources) - 1] != '/' || status_of(NULL, function) > fmi3Warning) {
+#ifdef _WIN32
+  static const char begin[] = "Z:\\", end = '\\';
+#else
+  static const char begin[] = "/", end = '/';
+#endif
+  if (strcmp(token, "{probe3}") != 0 || strncmp(resources, begin, strlen(begin)) != 0) return NULL;
+  if (resources[strlen(resources) - 1] != end || status_of(NULL, function) > fmi3Warning) {
     return NULL;
   }
   probe* p = calloc(1, sizeof *p);

@@ -14,8 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef _WIN32  // windows.h has too many names
+__declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+#else
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
 static int calls_so_far;
 static volatile int zero;
@@ -27,13 +32,21 @@ static int overflow(volatile int* depth) {
   return overflow(here) + here[0];
 }
 
+#ifndef _WIN32
 static void ignore(int signal) { (void)signal; }
+#endif
 
 // With PROBE_TELLS_ONCE an event takes two updates, and only the first one fills what it returns.
 static int updates_so_far;
 static int tells_once(void) { return getenv("PROBE_TELLS_ONCE") != NULL; }
 static int has_told(void) { return tells_once() && updates_so_far++ > 0; }
 
+#ifdef _WIN32
+static void disturb(const char* kind) { (void)kind; }
+static void wait_for_nothing(void) { Sleep(~0ul); }
+static void end_hard(int signal) { _exit(signal); }
+enum { SIGBUS = 7, SIGKILL = 9 };
+#else
 static void disturb(const char* kind) {
   if (strcmp(kind, "chdir") == 0 && chdir("/") != 0) abort();
   if (strcmp(kind, "locale") == 0) uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
@@ -45,17 +58,33 @@ static void disturb(const char* kind) {
   }
 }
 
+static void wait_for_nothing(void) { pause(); }
+static void end_hard(int signal) { raise(signal); }
+#endif
+
 static void crash(const char* kind) {
   if (strcmp(kind, "segv") == 0) *(volatile int*)nowhere = 1;
-  if (strcmp(kind, "bus") == 0) raise(SIGBUS);
+  if (strcmp(kind, "bus") == 0) end_hard(SIGBUS);
   if (strcmp(kind, "fpe") == 0) zero = 1000 / zero;
   if (strcmp(kind, "ill") == 0) __builtin_trap();
   if (strcmp(kind, "abort") == 0) abort();
   if (strcmp(kind, "exit") == 0) exit(0);
   if (strcmp(kind, "quit") == 0) _exit(7);
-  if (strcmp(kind, "kill") == 0) raise(SIGKILL);
-  while (strcmp(kind, "hang") == 0) pause();
+  if (strcmp(kind, "kill") == 0) end_hard(SIGKILL);
+  while (strcmp(kind, "hang") == 0) wait_for_nothing();
   if (strcmp(kind, "overflow") == 0) zero = overflow(&zero) & 0;
+}
+
+// From the environment, or from the file that it names: that can change after the program began.
+static const char* fault_text(void) {
+  static char text[128];
+  const char* path = getenv("PROBE_FAULT_FILE");
+  FILE* file = path != NULL ? fopen(path, "r") : NULL;
+  if (path == NULL) return getenv("PROBE_FAULT");
+  text[0] = '\0';
+  if (file != NULL && fgets(text, sizeof text, file) == NULL) text[0] = '\0';
+  if (file != NULL) fclose(file);
+  return text;
 }
 
 // The fault that this call is to show, or NULL.
@@ -63,7 +92,7 @@ static const char* wanted_fault(const char* function) {
   static char kind[32];
   char wanted[64];
   int n = 0;
-  const char* text = getenv("PROBE_FAULT");
+  const char* text = fault_text();
   if (text == NULL || sscanf(text, "%63[^:]:%d:%31s", wanted, &n, kind) != 3) return NULL;
   if (strcmp(wanted, function) != 0 || ++calls_so_far != n) return NULL;
   crash(kind);

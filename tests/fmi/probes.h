@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fmi/fmu.h"
+#include "fmi/other_platform.h"
 #include "testing.h"
 
 typedef struct opened {
@@ -42,7 +43,7 @@ static inline void open_probe_with(opened* o, const char* which, const cpl_start
   fmu.call_log = "calls.txt";
   fmu.starts = starts;
   fmu.n_starts = n_starts;
-  unsetenv("PROBE_FAULT");
+  set_fault(NULL);
   CHECK_OK(o->ctx, cpl_fmu_open(o->ctx, &fmu, &o->source));
 }
 
@@ -52,13 +53,13 @@ static inline void close_probe(opened* o) {
   o->source->ops->destroy(o->source);
   cpl_context_destroy(o->ctx);
   CHECK_INT(o->heap.live, 0);
-  unsetenv("PROBE_FAULT");
+  set_fault(NULL);
 }
 
 static inline void want_fault(const char* function, int n, const char* kind) {
   char text[128];
   snprintf(text, sizeof text, "%s:%d:%s", function, n, kind);
-  setenv("PROBE_FAULT", text, 1);
+  set_fault(text);
 }
 
 static inline cpl_model* model_in(opened* o) {
