@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup plots-setup build run tests test test-clusters test-plots fast install ci clang-check asan tsan fuzz property soak valgrind \
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup plots-setup foreign-setup build run tests test test-clusters test-plots test-foreign fast install ci clang-check asan tsan fuzz property soak valgrind \
   repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage check-packages clean distclean
 
 help:  ## this list
@@ -47,6 +47,9 @@ clusters-setup:
 plots-setup:
 	@scripts/setup --plots
 
+foreign-setup:
+	@scripts/setup --foreign
+
 # CPL_TESTS is off in a new folder; "tests" turns it on, and so it stays
 fresh = $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCPL_TESTS=OFF)
 to_build = $(call configure,$(BUILD),-DCPL_WERROR=ON -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(1))
@@ -73,13 +76,16 @@ test-clusters: clusters-setup tests  ## build with Open MPI, and run the tests o
 test-plots: plots-setup tests  ## install matplotlib and scipy, and run the tests of plots and notebooks in Python
 	@COUPLET_NEEDS_MATPLOTLIB=1 $(CTEST) --test-dir $(BUILD) -R '^python/(plots|notebooks)$$'
 
+test-foreign: foreign-setup tests  ## install Wine and compilers for Windows, and run the tests of FMUs for other platforms
+	@COUPLET_NEEDS_FOREIGN=win64,linux32 $(CTEST) --test-dir $(BUILD) -R '^(foreign/|cli/other_platforms$$)'
+
 fast: tests  ## build everything and run the tests that together take seconds (label fast)
 	@$(CTEST) --test-dir $(BUILD) -L fast
 
 repeat: tests  ## every test REPEAT (20) times beside LOAD (0) busy processes; one line per run
 	@tools/repeat.sh $(BUILD) $(or $(REPEAT),20) $(JOBS) $(or $(LOAD),0)
 
-ci: format-check test test-clusters test-plots clang-check docs  ## what .ci/run runs
+ci: format-check test test-clusters test-plots test-foreign clang-check docs  ## what .ci/run runs
 
 install: build  ## install to PREFIX (below DESTDIR)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD)
@@ -144,7 +150,7 @@ docs: docs-setup  ## the documents and the reference of the headers as a site: b
 # what wheel and archive are made of: an installed tree, from a build of its own
 packages = build-packages
 stage: packages-setup
-	@$(call configure,$(packages)/build,-DCMAKE_BUILD_TYPE=Release -DCPL_WERROR=ON -DCPL_TESTS=OFF -DCPL_PYTHON=ON -DCPL_MPI=OFF \
+	@$(call configure,$(packages)/build,-DCMAKE_BUILD_TYPE=Release -DCPL_WERROR=ON -DCPL_TESTS=OFF -DCPL_PYTHON=ON -DCPL_MPI=OFF -DCPL_FOREIGN=OFF \
 	  -DCMAKE_INSTALL_PREFIX=/usr/local -DCMAKE_INSTALL_LIBDIR=lib)
 	@cmake --build $(packages)/build -j $(JOBS)
 	@rm -rf $(packages)/stage && cmake --install $(packages)/build --prefix $(CURDIR)/$(packages)/stage >/dev/null
