@@ -85,6 +85,8 @@ cpl_status cli_find_solver(cpl_context* ctx, const char* where, const char* name
 // Prints "couplet: <message>" for a failed call and returns the exit code.
 int cli_report(cpl_context* ctx, cpl_status st);
 CPL_PRINTF(1, 2) int cli_usage_error(const char* fmt, ...);  // prints, returns CLI_USAGE
+// A warning after the last context: printed when that one printed warnings.
+CPL_PRINTF(1, 2) void cli_warning(const char* fmt, ...);
 // The warnings and errors that were logged so far, at most 100; NULL behind the last.
 const char* cli_kept_log(size_t i);
 // Whether standard output is a pipe without a reader.
@@ -98,6 +100,13 @@ size_t cli_terminal_width(FILE* out);
 // Writes an untrusted name or path to a terminal or file: control characters become \xNN or \uNNNN.
 void cli_print_safe(FILE* out, const char* text);
 
+// leftovers.c
+// Processes that a model starts, and those that they start, are ended with the command. `on` is
+// false while a program is started that is to stay: the browser.
+void cli_adopt_processes(bool on);
+void cli_end_processes(void);  // with a warning that names one
+
+// common.c
 // Separates output of models from results: from here on descriptor 1 is standard error, and only
 // the file returned is standard output. NULL and a message after a failure.
 FILE* cli_keep_output(void);

@@ -62,6 +62,18 @@ static void print_message(const char* level, const char* who, const char* text) 
   free(line);
 }
 
+static bool warns = true;  // the level of the log
+
+void cli_warning(const char* fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  char* text = NULL;
+  if (vasprintf(&text, fmt, args) < 0) text = NULL;
+  va_end(args);
+  if (warns && text != NULL) print_message("warning", "", text);
+  free(text);
+}
+
 // The last error that a model logged. The message of the failed call usually repeats it, so it is
 // pending until something else is printed.
 static char pending_who[256], pending_text[2048];
@@ -109,6 +121,7 @@ cpl_context* cli_context(const char* level) {
   cpl_context_def def = cpl_default_context_def();
   def.log = log_to_stderr;
   cli_enter(CLI_RUNS);
+  warns = level == NULL || strcmp(level, "error") != 0;
   for (int i = 0; level != NULL && i < 4; i++) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }

@@ -24,8 +24,10 @@ void cli_open_page(const char* page) {
   char* const argv[] = {"xdg-open", path, NULL};
   pid_t child;
   int status = 0;
+  cli_adopt_processes(false);  // the browser stays
   int failed = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
   if (failed == 0) failed = waitpid(child, &status, 0) != child || status != 0;
+  cli_adopt_processes(true);
   if (failed == 0) return;
   fputs("couplet: no browser could be started (xdg-open); the page is ", stderr);
   cli_print_safe(stderr, page);

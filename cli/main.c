@@ -18,7 +18,10 @@ int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it, which is inherited
   cpl_guard_crashes();
   cli_catch_signals();
-  int code = cli_close_output(stdout, cli_dispatch(argc, argv));
+  cli_adopt_processes(true);
+  int code = cli_dispatch(argc, argv);
+  cli_end_processes();
+  code = cli_close_output(stdout, code);
   // data used by threads that a model left running must not be freed
   if (cpli_threads_remain(NULL)) {
     fflush(NULL);

@@ -3,7 +3,7 @@
 //
 // Models that do to their process what a model should not: they fork, end the program, leave
 // threads and other programs behind. A run gives the right numbers or says what happened, and what
-// an isolated model started ends with the run.
+// a model started ends with the run.
 #include "command.h"
 
 // x' = -2 x; at the first evaluation past t = 0.25 (deed 1: at twenty) it does what `deed` says.
@@ -104,15 +104,18 @@ static void copies_of_the_process(void** state) {
   }
 }
 
-// What an isolated model started ends with it.
+// What a model started ends with the run: deed 10 is no child of couplet, as its parent has ended.
 static void copies_that_stay(void** state) {
   (void)state;
   static const char* const deeds[] = {"deed=2", "deed=10"};
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 4; k++) {
+    const bool apart = k >= 2;
     unlink("copy");
-    CHECK_CODE(0, "run", files[k], "--as", "me", "--set", deeds[k], "--interval", "0.05", "-o",
-               "apart.csv", "--isolate");
-    check_solution("apart.csv");
+    CHECK_CODE(0, "run", files[k % 2], "--as", "me", "--set", deeds[k % 2], "--interval", "0.05",
+               "-o", "here.csv", apart ? "--isolate" : NULL);
+    check_solution("here.csv");
+    if (!apart) CHECK_CONTAINS(complained, "warning: a model started process ");
+    if (!apart) CHECK_CONTAINS(complained, "and left it running: it was ended");
     struct stat info;  // it may have had no time to begin
     if (stat("copy", &info) == 0 && info.st_size > 1) check_gone("copy");
   }
@@ -122,17 +125,17 @@ static void copies_that_stay(void** state) {
 static void everything_ends_with_a_killed_run(void** state) {
   (void)state;
   static const int signals[] = {SIGKILL, SIGTERM};
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 4; k++) {
     unlink("there");
     unlink("copy");
     int out = create("stdout.txt");
-    pid_t pid = start_couplet((const char* const[]){"run", "hostile.c", "--isolate", "--set",
-                                                    "deed=11", "-o", "apart.csv", NULL},
+    pid_t pid = start_couplet((const char* const[]){"run", "hostile.c", "--set", "deed=11", "-o",
+                                                    "here.csv", k < 2 ? "--isolate" : NULL, NULL},
                               out, out);
     close(out);
     wait_for("there");
     wait_for("copy");
-    kill(pid, signals[k]);
+    kill(pid, signals[k % 2]);
     end_of(pid);
     check_gone("there");
     check_gone("copy");

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What models started in this process (fork(), system(), daemons) ends with the command. Processes
+// whose parent has ended become children of the command, not of the system's first process; at the
+// end all children are ended. Copies of the process also end when the command is killed. Those that
+// end before remain as zombies until then: a wait for any child could take the status of another's.
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli.h"
+
+enum { MAX_LISTED = 256 };  // per round
+
+// After SIGTERM, and until a process that SIGKILL does not end is left alone [s].
+static const double patience = 0.1, longest = 2;
+
+typedef struct child {
+  pid_t pid;
+  char name[32];
+} child;
+
+static pid_t self;
+
+// In a copy of this process: it ends with the original. A copy of a copy may be a daemon, whose
+// parent ends early.
+static void in_copy(void) {
+  if (getppid() == self) prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+void cli_adopt_processes(bool on) {
+  prctl(PR_SET_CHILD_SUBREAPER, on ? 1UL : 0UL, 0UL, 0UL, 0UL);
+  if (self == 0) pthread_atfork(NULL, NULL, in_copy);
+  self = getpid();
+}
+
+// Reads "PID (NAME) STATE PARENT ..."; the name may contain anything.
+static bool is_child(const char* pid, child* out) {
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+  FILE* f = fopen(path, "re");
+  if (f == NULL) return false;
+  const size_t n = fread(text, 1, sizeof text - 1, f);
+  fclose(f);
+  text[n] = '\0';
+  const char* begin = strchr(text, '(');
+  char* end = strrchr(text, ')');
+  if (begin == NULL || end == NULL || strlen(end) < 5) return false;
+  *end = '\0';
+  snprintf(out->name, sizeof out->name, "%s", begin + 1);
+  out->pid = atoi(pid);
+  return atoi(end + 4) == self;  // behind ") S "
+}
+
+static size_t list_children(child* out, size_t max) {
+  DIR* dir = opendir("/proc");
+  size_t n = 0;
+  if (dir == NULL) return 0;
+  for (const struct dirent* e = readdir(dir); e != NULL && n < max; e = readdir(dir)) {
+    if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && is_child(e->d_name, &out[n])) n++;
+  }
+  closedir(dir);
+  return n;
+}
+
+static bool has_children(void) {
+  pid_t pid;
+  do pid = waitpid(-1, NULL, WNOHANG);
+  while (pid > 0 || (pid < 0 && errno == EINTR));
+  return pid == 0;
+}
+
+// Returns false: some children are still there.
+static bool end_children(const child* list, size_t n, int signal_number) {
+  const double since = cpli_now();
+  for (size_t i = 0; i < n; i++) kill(list[i].pid, signal_number);
+  while (has_children() && cpli_now() - since < patience) usleep(2000);
+  return !has_children();
+}
+
+static void warn(const child* first, size_t n, bool ended) {
+  const char* const what = ended ? "ended" : "could not be ended";
+  if (n == 1)
+    cli_warning("a model started process %d (%s) and left it running: it %s%s", (int)first->pid,
+                first->name, ended ? "was " : "", what);
+  else
+    cli_warning(
+        "a model started %zu processes, %d (%s) and others, and left them running: they %s%s", n,
+        (int)first->pid, first->name, ended ? "were " : "", what);
+}
+
+// When processes end, their children become children of this one: hence the rounds.
+void cli_end_processes(void) {
+  if (!has_children()) return;
+  child list[MAX_LISTED];
+  size_t n = list_children(list, MAX_LISTED);
+  if (n == 0) return;
+  const size_t n_first = n;
+  const child first = list[0];
+  const double since = cpli_now();
+  bool ended = end_children(list, n, SIGTERM);
+  while (!ended && cpli_now() - since < longest) {
+    n = list_children(list, MAX_LISTED);
+    ended = end_children(list, n, SIGKILL);
+  }
+  warn(&first, n_first, ended);
+}
