@@ -26,6 +26,13 @@ char* cpli_vprintf(cpl_context* ctx, const char* fmt, va_list args);
 /// Whether a message of that level would be logged: test before formatting it.
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level);
 
+/// Log a text as it is. cpl_log() makes one line of what it is given, since names from files may
+/// contain line ends; messages of models, and those passed on from other processes, keep theirs.
+void cpli_log_text(cpl_context* ctx, cpl_log_level level, const char* who, const char* text);
+
+/// Replace line ends by blanks, unless the format that the text was made with has line ends.
+void cpli_one_line(char* text, const char* fmt);
+
 /// From here on messages of this context go to that sink, at the same level.
 void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
 

@@ -124,7 +124,7 @@ static void take_messages(cpli_channel* ch) {
   while (cpli_shared_take(s, &m)) {
     if (ch->receive != NULL) ch->receive(ch->user, m.level, m.who, m.text);
     else if (m.level <= CPL_LOG_DEBUG)
-      cpl_log(ch->ctx, (cpl_log_level)m.level, m.who, "%s", m.text);
+      cpli_log_text(ch->ctx, (cpl_log_level)m.level, m.who, m.text);
   }
   uint32_t lost = atomic_exchange(&s->log_lost, 0);
   if (lost > 0) cpl_log(ch->ctx, CPL_LOG_WARNING, "", "%u messages of a model were lost", lost);

@@ -219,6 +219,18 @@ void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
   ctx->log_user = user;
 }
 
+void cpli_one_line(char* text, const char* fmt) {
+  if (strchr(fmt, '\n') != NULL) return;
+  for (text = strpbrk(text, "\n\r"); text != NULL; text = strpbrk(text, "\n\r")) *text = ' ';
+}
+
+void cpli_log_text(cpl_context* ctx, cpl_log_level level, const char* who, const char* text) {
+  if (!cpli_logs(ctx, level)) return;
+  const bool locked = lock(&logging);
+  ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
+  unlock(&logging, locked);
+}
+
 void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char* fmt, ...) {
   if (!cpli_logs(ctx, level)) return;
   char text[2048];
@@ -228,9 +240,8 @@ void cpl_log(cpl_context* ctx, cpl_log_level level, const char* who, const char*
   va_end(args);
   size_t n = strlen(text);
   while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r')) text[--n] = '\0';
-  const bool locked = lock(&logging);
-  ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
-  unlock(&logging, locked);
+  cpli_one_line(text, fmt);
+  cpli_log_text(ctx, level, who, text);
 }
 
 //------------------------------------ memory ------------------------------------

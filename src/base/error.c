@@ -84,7 +84,8 @@ void cpli_error_set(cpli_error* e, cpl_context* ctx, const cpl_error* from) {
 //------------------------------------ recording ------------------------------------
 
 // "before", the formatted text and ": after" in `small` where they fit, else in memory of the
-// context; cut where there is none. Nullable: after
+// context; cut where there is none. Only `fmt` and `after` may have line ends: names become one
+// line. Nullable: after
 static char* compose(cpl_context* ctx, char small[CPLI_ERROR_SIZE], const char* before,
                      const char* after, const char* fmt, va_list args) {
   va_list again;
@@ -101,6 +102,7 @@ static char* compose(cpl_context* ctx, char small[CPLI_ERROR_SIZE], const char* 
   size_t at = strlen(out);
   vsnprintf(out + at, size - at, fmt, again);
   va_end(again);
+  cpli_one_line(out, fmt);
   at += strlen(out + at);
   if (after != NULL && after[0] != '\0') snprintf(out + at, size - at, ": %s", after);
   return out;

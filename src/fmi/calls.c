@@ -231,8 +231,10 @@ void cpli_message(cpli_fmu_instance* in, int status, const char* category, char*
     snprintf(in->message, sizeof in->message, "%s", text);
   }
   bool tagged = category != NULL && category[0] != '\0';
-  cpl_log(in->head.component.ctx, level_of(status), in->name, "%s%s%s%s", tagged ? "[" : "",
-          tagged ? category : "", tagged ? "] " : "", text);
+  char whole[2048];
+  snprintf(whole, sizeof whole, "%s%s%s%s", tagged ? "[" : "", tagged ? category : "",
+           tagged ? "] " : "", text);
+  cpli_log_text(in->head.component.ctx, level_of(status), in->name, whole);
   pthread_mutex_unlock(&in->mutex);
   cpli_guard_top = top;
 }

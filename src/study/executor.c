@@ -285,8 +285,9 @@ static void take_log(executor* e, cpli_study_message* m) {
   if (m->size == 0 || m->count < CPL_LOG_ERROR || m->count > CPL_LOG_DEBUG) return;
   const size_t n = strnlen(who, m->size);
   if (n >= m->size) return;
-  const char* text = who + n + 1;
-  cpl_log(e->ctx, (cpl_log_level)m->count, who, "%.*s", (int)(m->size - n - 1), text);
+  char text[2048];
+  snprintf(text, sizeof text, "%.*s", (int)(m->size - n - 1), who + n + 1);
+  cpli_log_text(e->ctx, (cpl_log_level)m->count, who, text);
 }
 
 static cpl_status take_failure(executor* e, cpli_study_message* m) {

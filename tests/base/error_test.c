@@ -43,6 +43,29 @@ static void texts_are_whole(void** state) {
   CHECK_INT(heap.live, 0);
 }
 
+static void keep_text(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)level, (void)who;
+  snprintf(user, 64, "%s", text);
+}
+
+// Names from files may have line ends; a message has those of its format only.
+static void names_make_no_lines(void** state) {
+  (void)state;
+  char logged[64] = "";
+  cpl_context_def def = cpl_default_context_def();
+  def.log = keep_text;
+  def.user = logged;
+  cpl_context* ctx = cpl_context_create(&def);
+  cpl_fail_in(ctx, CPL_ERR_MODEL, "a\nb", NULL, NAN, "no %s", "c\r\nd");
+  CHECK_STR(cpl_context_error(ctx), "a b: no c  d");
+  cpl_fail(ctx, CPL_ERR_INPUT, "the compiler:\n%s", "1\n2");
+  cpl_fail_prefix(ctx, CPL_ERR_INPUT, "%s", "e\nf");
+  CHECK_STR(cpl_context_error(ctx), "e f: the compiler:\n1\n2");
+  cpl_log(ctx, CPL_LOG_WARNING, "who", "%s is strange", "g\nh");
+  CHECK_STR(logged, "g h is strange");
+  cpl_context_destroy(ctx);
+}
+
 static void short_texts_need_no_memory(void** state) {
   test_heap heap = {.fail_at = -1};
   cpl_context* ctx = test_context_with_heap(&heap);
@@ -225,6 +248,7 @@ static void threads_keep_their_failures(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_are_whole),
+      cmocka_unit_test(names_make_no_lines),
       cmocka_unit_test(short_texts_need_no_memory),
       cmocka_unit_test(without_memory_a_text_is_cut),
       cmocka_unit_test(files_have_locations),

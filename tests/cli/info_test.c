@@ -101,6 +101,10 @@ static void terminals_get_no_control_characters(void** state) {
   CHECK_CONTAINS(output, "warning: a couplet: error: b needs a start value");
   CHECK_INT(couplet("info lines.fmu"), 0);
   CHECK(strstr(output, "\ncouplet: error") == NULL && strstr(output, "a\n") == NULL);
+  make_fmu("twice.fmu", MD(VAR("a&#10;b", "1", "", "<Real/>") VAR("a&#10;b", "2", "", "<Real/>")),
+           "m");
+  CHECK_INT(couplet("info twice.fmu"), 0);
+  CHECK_CONTAINS(output, "there are two variables named a b; ");
 }
 
 static void check_tells_lines_and_exits_2(void** state) {
