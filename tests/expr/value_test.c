@@ -297,7 +297,7 @@ static void test_failures(void** state) {
       {"if x > 0 then 1 else 2", NAN, 0, "10: if x > 0 then 1 else 2: x is not a number at t=1.5"},
       {"x", NAN, 0, "10: x: x is not a number at t=1.5"},
       {"1/0", 0, 0, "11: 1/0: division by zero"},
-      {"1 +\nlog(0)", 0, 0, "13:1: 1 +\nlog(0): log of 0 has no value"},
+      {"1 +\nlog(0)", 0, 0, "13:1: 1 + log(0): log of 0 has no value"},
   };
   cpl_context* ctx = test_context();
   for (size_t i = 0; i < CPLI_COUNT(cases); i++) {
