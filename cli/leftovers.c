@@ -20,7 +20,8 @@
 
 enum { MAX_LISTED = 256 };  // per round
 
-// After SIGTERM, and until a process that SIGKILL does not end is left alone [s].
+// For processes that end by themselves, and for those that received SIGTERM; and until a process
+// that SIGKILL does not end is left alone [s].
 static const double patience = 0.1, longest = 2;
 
 typedef struct child {
@@ -79,11 +80,18 @@ static bool has_children(void) {
 }
 
 // Returns false: some children are still there.
-static bool end_children(const child* list, size_t n, int signal_number) {
+static bool await_children(void) {
   const double since = cpli_now();
+  while (has_children()) {
+    if (cpli_now() - since > patience) return false;
+    usleep(2000);
+  }
+  return true;
+}
+
+static bool end_children(const child* list, size_t n, int signal_number) {
   for (size_t i = 0; i < n; i++) kill(list[i].pid, signal_number);
-  while (has_children() && cpli_now() - since < patience) usleep(2000);
-  return !has_children();
+  return await_children();
 }
 
 static void warn(const child* first, size_t n, bool ended) {
@@ -99,7 +107,7 @@ static void warn(const child* first, size_t n, bool ended) {
 
 // When processes end, their children become children of this one: hence the rounds.
 void cli_end_processes(void) {
-  if (!has_children()) return;
+  if (await_children()) return;
   child list[MAX_LISTED];
   size_t n = list_children(list, MAX_LISTED);
   if (n == 0) return;

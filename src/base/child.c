@@ -113,6 +113,9 @@ int cpli_child_end(pid_t pid) {
   cpli_guard_await_killed(true);
   while ((got = waitpid(pid, &how, 0)) < 0 && errno == EINTR) {
   }
+  while (waitpid(-pid, NULL, 0) > 0) {
+    // the others of its group: children of this process where orphans become that
+  }
   cpli_guard_await_killed(false);
   return got < 0 ? -1 : how;
 }

@@ -121,6 +121,28 @@ static void copies_that_stay(void** state) {
   }
 }
 
+// A compiler may start a server of its cache, which stays.
+static void what_a_compiler_starts(void** state) {
+  (void)state;
+  char here[4096], path[4200], text[8400];
+  assert_non_null(getcwd(here, sizeof here));
+  snprintf(path, sizeof path, "%s/cc.sh", here);
+  snprintf(text, sizeof text,
+           "#!/bin/sh\nmkdir %s/begun 2>/dev/null && setsid sh -c 'echo $$ > %s/server; exec sleep "
+           "1000' "
+           ">/dev/null 2>&1 &\nexec cc \"$@\"\n",
+           here, here);
+  write_text("cc.sh", text);
+  chmod("cc.sh", 0700);
+  setenv("CC", path, 1);
+  CHECK_CODE(0, "run", "hostile.c", "-o", "here.csv");
+  unsetenv("CC");
+  CHECK_STR(complained, "");
+  wait_for("server");
+  CHECK(is_alive("server"));
+  kill(atoi(text_of("server")), SIGKILL);
+}
+
 // Also where couplet is killed, and the model hangs.
 static void everything_ends_with_a_killed_run(void** state) {
   (void)state;
@@ -175,11 +197,9 @@ static void threads_that_stay(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(copies_of_the_process),
-      cmocka_unit_test(copies_that_stay),
-      cmocka_unit_test(everything_ends_with_a_killed_run),
-      cmocka_unit_test(the_end_of_the_program),
-      cmocka_unit_test(threads_that_stay),
+      cmocka_unit_test(copies_of_the_process),  cmocka_unit_test(copies_that_stay),
+      cmocka_unit_test(what_a_compiler_starts), cmocka_unit_test(everything_ends_with_a_killed_run),
+      cmocka_unit_test(the_end_of_the_program), cmocka_unit_test(threads_that_stay),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }
