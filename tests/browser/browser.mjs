@@ -21,11 +21,11 @@ export async function start() {
 }
 export const stop = () => browser.close();
 
-// A page, the errors it told and what it tried to load. Times out soon: nothing here takes long.
+// A page, the errors it told and what it tried to load.
 export async function open(file, options = {}) {
   const context = await browser.newContext({viewport: {width: 1100, height: 800}, ...options});
   const page = await context.newPage();
-  page.setDefaultTimeout(10000);
+  page.setDefaultTimeout(60000); // only what never happens takes so long
   page.errors = [];
   page.requests = [];
   page.on('console', m => { if (['error', 'warning'].includes(m.type())) page.errors.push(m.text()); });

@@ -180,7 +180,7 @@ static void a_part_that_stalls_ends_the_run(void** state) {
   (void)state;
   copy_example("tlm_spring");
   write_mean_model("pause()");
-  CHECK_INT(couplet("run tlm_spring/mean.yaml --processes --call-timeout 1 -o out.csv"), 1);
+  CHECK_INT(couplet("run tlm_spring/mean.yaml --processes --call-timeout 2 -o out.csv"), 1);
   check_message("right: at t=0.");
 }
 

@@ -162,7 +162,7 @@ static int count_processes(void) {
 }
 
 static void check_all_gone(void) {
-  for (int k = 0; k < 250 && count_processes() > 0; k++) test_sleep(0.02);
+  for (int k = 0; k < 3000 && count_processes() > 0; k++) test_sleep(0.02);
   CHECK_INT(count_processes(), 0);
 }
 
@@ -230,7 +230,7 @@ static pid_t start_ranks(int ranks, double pause, bool resume) {
     _exit(127);
   }
   for (int rank = 0; rank < ranks; rank++) {
-    for (int k = 0; k < 1000 && pid_of_rank(rank) == 0; k++) test_sleep(0.01);
+    for (int k = 0; k < 6000 && pid_of_rank(rank) == 0; k++) test_sleep(0.01);
     CHECK(pid_of_rank(rank) > 0);
   }
   test_sleep(0.5);
@@ -260,7 +260,7 @@ static void interrupted_ranks_end_and_go_on(void** state) {
     const double began = cpli_now();
     kill(pid_of_rank(rank), SIGTERM);
     await(pid);
-    CHECK(cpli_now() - began < 5);
+    CHECK(cpli_now() - began < 60);
     check_all_gone();
     const int64_t done = count_done(*state);
     CHECK(done > 0 && done < N_CASES);

@@ -66,7 +66,7 @@ static int64_t count_done(cpl_context* ctx) {
 // Orphans become children of this process, so that they can be counted.
 static void check_no_process_stays(void) {
   pid_t children[MAX_CHILDREN];
-  for (int k = 0; k < 500 && find_children(getpid(), children) > 0; k++) test_sleep(0.01);
+  for (int k = 0; k < 6000 && find_children(getpid(), children) > 0; k++) test_sleep(0.01);
   CHECK_INT(find_children(getpid(), children), 0);
   while (waitpid(-1, NULL, WNOHANG) > 0) {
   }
