@@ -147,7 +147,8 @@ int32_t cpli_names_find(const cpli_names* names, const char* key);  // -1: not t
 int32_t cpli_find_text(const char* const* texts, size_t n, const char* text);
 
 /// The candidates nearest to `name` in edit distance (case counts half), written as
-/// "a, b or c" into `out`; empty when none is near. `at` gives the i-th candidate.
+/// "a, b or c" into `out`; empty when none is near. `at` gives the i-th candidate; an empty text is
+/// none.
 void cpli_nearest(const char* name, const char* (*at)(const void* user, size_t i), const void* user,
                   size_t n, char* out, size_t out_size);
 

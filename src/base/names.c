@@ -138,6 +138,7 @@ size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, si
   size_t found = 0;
   for (size_t i = 0; i < n; i++) {
     const char* candidate = at(user, i);
+    if (candidate[0] == '\0') continue;
     int d = distance(name, candidate, limit);
     if (d > limit) continue;
     size_t k = found < CPLI_NEAREST ? found++ : CPLI_NEAREST;

@@ -28,6 +28,9 @@ static void offers_the_nearest(void** state) {
   char out[128];
   cpli_nearest("mas", candidate, all, 6, out, sizeof out);
   CHECK_STR(out, "mass, Mass or masse");
+  const char* few[] = {"", "k", ""};
+  cpli_nearest("b", candidate, few, 3, out, sizeof out);
+  CHECK_STR(out, "k");
   cpli_nearest("zzzzzz", candidate, all, 6, out, sizeof out);
   CHECK_STR(out, "");
 }

@@ -47,6 +47,7 @@ static void bad_systems_are_refused_with_their_place(void** state) {
       {HEAD "inputs: {w: {file: none.csv}}\n", "none.csv"},
       {HEAD "connections: {a.F: a.x > 1}\n", "a.F is Real, but a.x > 1 gives Boolean"},
       {HEAD "connections: {a.F: 2*a.y}\n", "s.yaml:4:22: unknown name \"a.y\""},
+      {HEAD "connections: {a.F: b}\n", "s.yaml:4:20: unknown name \"b\"\n"},
       {HEAD "events: {e: {when: a.x, set: {a.x: 0}}}\n", "a.x is not a condition"},
       {HEAD "experiment: {solver: magic}\n", "magic"},
       {HEAD "experiment: {linear: magic}\n", "there is no linear solver magic (direct, gmres)"},
