@@ -174,7 +174,7 @@ static bool take_segment(cpl_tlm_join* j, const cpli_neighbour* n, cpli_bytes* i
   int32_t end, width;
   cpli_segment s;
   cpli_get_segment(in, &end, &width, &s);
-  if (in->bad || end < 0 || end >= m->n_ends) return false;
+  if (in->bad || end >= m->n_ends) return false;
   cpli_tlm_end* e = &m->ends[end];
   if (e->part != n->part || !e->sends || m->ends[e->peer].part != j->part || width != e->width)
     return false;

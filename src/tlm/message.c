@@ -248,7 +248,8 @@ void cpli_get_segment(cpli_bytes* b, int32_t* end, int32_t* width, cpli_segment*
   s->jump = jump == 1;
   s->from = cpli_get_finite(b);
   s->to = cpli_get_finite(b);
-  b->bad = b->bad || jump > 1 || (*width != 1 && *width != CPLI_WIDTH) || !(s->from < s->to);
+  b->bad =
+      b->bad || jump > 1 || *end < 0 || (*width != 1 && *width != CPLI_WIDTH) || !(s->from < s->to);
   for (int32_t k = 0; k < *width && !b->bad; k++) {
     for (int32_t i = 0; i < CPLI_NODES; i++) s->c[k][i] = cpli_get_finite(b);
   }

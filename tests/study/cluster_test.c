@@ -16,7 +16,7 @@ static const char path[] = "cluster.journal";
 //------------------------------------ a rank ------------------------------------
 
 enum { N_CASES = 2000 };
-static const double timeout = 0.3;
+static const double timeout = 1;
 
 // What a rank does is a word of its command line.
 typedef struct rank_options {
