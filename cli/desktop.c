@@ -24,7 +24,7 @@ void cli_open_page(const char* page) {
   char* const argv[] = {"xdg-open", path, NULL};
   pid_t child;
   int status = 0;
-  cli_adopt_processes(false);  // the browser stays
+  cli_adopt_processes(false);  // a browser is no daemon, and stays
   int failed = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
   if (failed == 0) failed = waitpid(child, &status, 0) != child || status != 0;
   cli_adopt_processes(true);

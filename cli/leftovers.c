@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What models started in this process (fork(), system(), daemons) ends with the command. Processes
-// whose parent has ended become children of the command, not of the system's first process; at the
-// end all children are ended. Copies of the process also end when the command is killed. Those that
-// end before remain as zombies until then: a wait for any child could take the status of another's.
+// What models started in this process (fork(), system()) ends with the command. Processes whose
+// parent has ended become children of the command, not of the system's first process; at the end
+// all children but daemons are ended. Copies of the process also end when the command is killed.
+// Those that end before remain as zombies until then: a wait for any child could take the status of
+// another's.
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -43,9 +44,11 @@ void cli_adopt_processes(bool on) {
   self = getpid();
 }
 
-// Reads "PID (NAME) STATE PARENT ..."; the name may contain anything.
+// Reads "PID (NAME) STATE PARENT GROUP SESSION ..."; the name may contain anything. A daemon, with
+// a session of its own, is not meant to end: the server of a compiler's cache, of Wine.
 static bool is_child(const char* pid, child* out) {
   char path[64], text[512];
+  int parent = 0, session = 0;
   snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
   FILE* f = fopen(path, "re");
   if (f == NULL) return false;
@@ -54,44 +57,37 @@ static bool is_child(const char* pid, child* out) {
   text[n] = '\0';
   const char* begin = strchr(text, '(');
   char* end = strrchr(text, ')');
-  if (begin == NULL || end == NULL || strlen(end) < 5) return false;
+  if (begin == NULL || end == NULL) return false;
   *end = '\0';
   snprintf(out->name, sizeof out->name, "%s", begin + 1);
   out->pid = atoi(pid);
-  return atoi(end + 4) == self;  // behind ") S "
+  return sscanf(end + 1, " %*c %d %*d %d", &parent, &session) == 2 && parent == self &&
+         session == getsid(0);
 }
 
-static size_t list_children(child* out, size_t max) {
-  DIR* dir = opendir("/proc");
+static size_t list_children(child out[MAX_LISTED]) {
   size_t n = 0;
+  pid_t ended;
+  do ended = waitpid(-1, NULL, WNOHANG);
+  while (ended > 0 || (ended < 0 && errno == EINTR));
+  DIR* dir = ended == 0 ? opendir("/proc") : NULL;  // otherwise there are none
   if (dir == NULL) return 0;
-  for (const struct dirent* e = readdir(dir); e != NULL && n < max; e = readdir(dir)) {
+  for (const struct dirent* e = readdir(dir); e != NULL && n < MAX_LISTED; e = readdir(dir)) {
     if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && is_child(e->d_name, &out[n])) n++;
   }
   closedir(dir);
   return n;
 }
 
-static bool has_children(void) {
-  pid_t pid;
-  do pid = waitpid(-1, NULL, WNOHANG);
-  while (pid > 0 || (pid < 0 && errno == EINTR));
-  return pid == 0;
-}
-
-// Returns false: some children are still there.
-static bool await_children(void) {
+// Returns how many are still there.
+static size_t await_children(child out[MAX_LISTED]) {
   const double since = cpli_now();
-  while (has_children()) {
-    if (cpli_now() - since > patience) return false;
-    usleep(2000);
+  size_t n = list_children(out);
+  while (n > 0 && cpli_now() - since < patience) {
+    usleep(5000);
+    n = list_children(out);
   }
-  return true;
-}
-
-static bool end_children(const child* list, size_t n, int signal_number) {
-  for (size_t i = 0; i < n; i++) kill(list[i].pid, signal_number);
-  return await_children();
+  return n;
 }
 
 static void warn(const child* first, size_t n, bool ended) {
@@ -107,17 +103,17 @@ static void warn(const child* first, size_t n, bool ended) {
 
 // When processes end, their children become children of this one: hence the rounds.
 void cli_end_processes(void) {
-  if (await_children()) return;
   child list[MAX_LISTED];
-  size_t n = list_children(list, MAX_LISTED);
+  size_t n = await_children(list);
   if (n == 0) return;
   const size_t n_first = n;
   const child first = list[0];
   const double since = cpli_now();
-  bool ended = end_children(list, n, SIGTERM);
-  while (!ended && cpli_now() - since < longest) {
-    n = list_children(list, MAX_LISTED);
-    ended = end_children(list, n, SIGKILL);
+  int signal_number = SIGTERM;
+  while (n > 0 && cpli_now() - since < longest) {
+    for (size_t i = 0; i < n; i++) kill(list[i].pid, signal_number);
+    n = await_children(list);
+    signal_number = SIGKILL;
   }
-  warn(&first, n_first, ended);
+  warn(&first, n_first, n == 0);
 }

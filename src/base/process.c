@@ -15,7 +15,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,21 +74,13 @@ static int start(pid_t* pid, const char* const* argv, int output) {
   return failed;
 }
 
-// What a compiler leaves running (a server of its cache) is not adopted by a process that becomes
-// the parent of orphans. Returns whether this one does.
-static bool stop_adopting(void) {
-  int adopts = 0;
-  if (prctl(PR_GET_CHILD_SUBREAPER, &adopts) != 0 || adopts == 0) return false;
-  return prctl(PR_SET_CHILD_SUBREAPER, 0UL, 0UL, 0UL, 0UL) == 0;
-}
-
 // Returns 0, or the error of starting or waiting; ECANCELED: the run is cancelled.
 static int run(cpl_context* ctx, const char* const* argv, char* text, int* status) {
   int ends[2];
   pid_t pid;
   struct sigaction before;
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-  const bool ignored = watch_children(&before), adopted = stop_adopting();
+  const bool ignored = watch_children(&before);
   int failed = start(&pid, argv, ends[1]);
   close(ends[1]);
   const bool complete = failed != 0 || read_output(ctx, ends[0], text);
@@ -101,7 +92,6 @@ static int run(cpl_context* ctx, const char* const* argv, char* text, int* statu
   }
   if (!complete) cpli_guard_await_killed(false);
   if (ignored) sigaction(SIGCHLD, &before, NULL);
-  if (adopted) prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
   if (!complete) return ECANCELED;
   // where exec fails in the child, only its exit code tells
   const bool missing = failed == 0 && WIFEXITED(*status) && WEXITSTATUS(*status) == 127;

@@ -121,7 +121,7 @@ static void copies_that_stay(void** state) {
   }
 }
 
-// A compiler may start a server of its cache, which stays.
+// A daemon stays: the server of a compiler's cache.
 static void what_a_compiler_starts(void** state) {
   (void)state;
   char here[4096], path[4200], text[8400];
