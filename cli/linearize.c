@@ -16,7 +16,7 @@ typedef struct linearize_args {
   cli_point_args point;
   const char* output;
   cli_list only;
-  bool models, json;
+  bool models, json, poles, zeros;
 } linearize_args;
 
 typedef struct session {
@@ -26,6 +26,8 @@ typedef struct session {
   cpl_linear** parts;
   const char** names;
   int32_t n_parts;
+  cpl_root *poles, *zeros;
+  int32_t n_poles, n_zeros;  // -1: not wanted
 } session;
 
 //------------------------------------ matrices ------------------------------------
@@ -54,6 +56,19 @@ static cpl_status linearize_models(session* s) {
   return st;
 }
 
+static cpl_status find_roots(session* s) {
+  cpl_context* ctx = s->point.ctx;
+  int32_t rank = 0;
+  cpl_status st = CPL_OK;
+  s->n_poles = s->n_zeros = -1;
+  if (s->args->poles) st = cpl_linear_poles(ctx, s->whole, &s->poles, &s->n_poles);
+  if (!s->args->zeros || st < 0) return st;
+  st = cpl_linear_zeros(ctx, s->whole, &s->zeros, &s->n_zeros, &rank);
+  if (st >= 0 && rank == 0)
+    cpl_log(ctx, CPL_LOG_WARNING, "", "no input has an influence on an output: there are no zeros");
+  return st;
+}
+
 static cpl_status linearize(session* s) {
   cpl_linearize_def def = {.size = sizeof def,
                            .only = s->args->only.items,
@@ -61,6 +76,7 @@ static cpl_status linearize(session* s) {
                            .lenient = s->args->models};
   cpl_status st = cli_point_reach(&s->point, "linearise by");
   if (st >= 0) st = cpl_linearize(s->point.model, &def, &s->whole);
+  if (st >= 0) st = find_roots(s);
   return st >= 0 && s->args->models ? linearize_models(s) : st;
 }
 
@@ -94,7 +110,11 @@ static int write_result(const session* s, linearize_writer* write) {
                            .whole = s->whole,
                            .model_names = s->names,
                            .models = (const cpl_linear* const*)s->parts,
-                           .n_models = s->n_parts}};
+                           .n_models = s->n_parts,
+                           .poles = s->poles,
+                           .zeros = s->zeros,
+                           .n_poles = s->n_poles,
+                           .n_zeros = s->n_zeros}};
   return cli_point_write(&s->point, s->args->output, write_one, &w);
 }
 
@@ -103,6 +123,8 @@ static void release(session* s) {
   for (int32_t i = 0; i < s->n_parts; i++) cpl_linear_destroy(s->parts[i]);
   free(s->parts);
   free(s->names);
+  cpl_roots_free(s->point.ctx, s->poles);
+  cpl_roots_free(s->point.ctx, s->zeros);
 }
 
 static int run_linearize(void* args_, int n, char** operands) {
@@ -131,6 +153,10 @@ static const cli_option options[] = {
      "only these rows and columns: a name, or a pattern with * and ?; may be repeated", CLI_LIST,
      AT(only)},
     {"models", 0, NULL, "systems: also the matrices of each model", CLI_FLAG, AT(models)},
+    {"poles", 0, NULL, "also the eigenvalues of A", CLI_FLAG, AT(poles)},
+    {"zeros", 0, NULL,
+     "also the transmission zeros from the inputs to the outputs, which --only can choose",
+     CLI_FLAG, AT(zeros)},
     {"json", 0, NULL, "JSON on standard output", CLI_FLAG, AT(json)},
     CLI_POINT,
     {0},

@@ -14,6 +14,8 @@ typedef struct linearized {
   const char* const* model_names;  // of the models
   const cpl_linear* const* models;
   int32_t n_models;  // 0: not wanted
+  const cpl_root *poles, *zeros;
+  int32_t n_poles, n_zeros;  // -1: not wanted
 } linearized;
 
 typedef void linearize_writer(FILE* out, const linearized* l);

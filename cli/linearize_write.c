@@ -4,6 +4,7 @@
 // Writes linearisations as text, as JSON, as CSV with one block per matrix, and as MAT files of
 // level 4.
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "format/csv.h"
@@ -101,11 +102,23 @@ static void text_sizes(FILE* out, const cpl_linear* l) {
           l->n_inputs, l->n_inputs == 1 ? "" : "s", l->n_outputs, l->n_outputs == 1 ? "" : "s");
 }
 
+static void text_roots(FILE* out, const char* what, const cpl_root* roots, int32_t n) {
+  if (n < 0) return;
+  fprintf(out, "\n%s [1/s]%s\n", what, n == 0 ? ": none" : "");
+  for (int32_t i = 0; i < n; i++) {
+    fprintf(out, "  %14.8g", roots[i].re);
+    if (roots[i].im != 0) fprintf(out, " %c %.8gi", roots[i].im > 0 ? '+' : '-', fabs(roots[i].im));
+    fputc('\n', out);
+  }
+}
+
 void linearize_text(FILE* out, const linearized* l) {
   cpli_print_text(out, l->name, 0);
   fprintf(out, "\n  t = %g: ", l->time);
   text_sizes(out, l->whole);
   text_one(out, l->whole);
+  text_roots(out, "poles", l->poles, l->n_poles);
+  text_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) {
     const cpl_linear* m = l->models[i];
     fputc('\n', out);
@@ -151,6 +164,18 @@ static void json_one(cpli_json* j, const cpl_linear* l) {
   }
 }
 
+static void json_roots(cpli_json* j, const char* key, const cpl_root* roots, int32_t n) {
+  if (n < 0) return;
+  cpli_json_array(j, key);
+  for (int32_t i = 0; i < n; i++) {
+    cpli_json_array(j, NULL);
+    cpli_json_real(j, NULL, roots[i].re);
+    cpli_json_real(j, NULL, roots[i].im);
+    cpli_json_close(j, ']');
+  }
+  cpli_json_close(j, ']');
+}
+
 void linearize_json(FILE* out, const linearized* l) {
   cpli_json json, *j = &json;
   cpli_json_begin(j, out);
@@ -160,6 +185,8 @@ void linearize_json(FILE* out, const linearized* l) {
   cpli_json_text(j, "name", l->name);
   cpli_json_real(j, "time", l->time);
   json_one(j, l->whole);
+  json_roots(j, "poles", l->poles, l->n_poles);
+  json_roots(j, "zeros", l->zeros, l->n_zeros);
   if (l->n_models > 0) {
     cpli_json_array(j, "models");
     for (int32_t i = 0; i < l->n_models; i++) {
@@ -211,9 +238,22 @@ static void csv_one(FILE* out, const char* model, const cpl_linear* l, bool* beg
   }
 }
 
+static void csv_roots(FILE* out, const char* what, const cpl_root* roots, int32_t n) {
+  char re[CPLI_NUMBER_SIZE], im[CPLI_NUMBER_SIZE];
+  if (n < 0) return;
+  fprintf(out, "\n%s,re,im\n", what);
+  for (int32_t i = 0; i < n; i++) {
+    cpli_format_double(re, roots[i].re);
+    cpli_format_double(im, roots[i].im);
+    fprintf(out, "%d,%s,%s\n", i + 1, re, im);
+  }
+}
+
 void linearize_csv(FILE* out, const linearized* l) {
   bool begun = false;
   csv_one(out, "", l->whole, &begun);
+  csv_roots(out, "poles", l->poles, l->n_poles);
+  csv_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) csv_one(out, l->model_names[i], l->models[i], &begun);
 }
 
@@ -266,9 +306,19 @@ static void mat_one(FILE* out, const char* prefix, const cpl_linear* l) {
   mat_numbers(out, prefix, "y", l->y, l->n_outputs, 1);
 }
 
+// Real parts in the first column, imaginary parts in the second.
+static void mat_roots(FILE* out, const char* name, const cpl_root* roots, int32_t n) {
+  if (n < 0) return;
+  mat_header(out, "", name, CPLI_MAT_DOUBLE, n, 2);
+  for (int32_t i = 0; i < n; i++) fwrite(&roots[i].re, sizeof(double), 1, out);
+  for (int32_t i = 0; i < n; i++) fwrite(&roots[i].im, sizeof(double), 1, out);
+}
+
 void linearize_mat(FILE* out, const linearized* l) {
   mat_numbers(out, "", "time", &l->time, 1, 1);
   mat_one(out, "", l->whole);
+  mat_roots(out, "poles", l->poles, l->n_poles);
+  mat_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) {  // names of variables: letters, digits, underscores
     char prefix[64];
     int n = snprintf(prefix, sizeof prefix - 1, "%s", l->model_names[i]);

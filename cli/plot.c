@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "format/text.h"
 #include "interrupt.h"
+#include "plot.h"
 
 typedef struct plot_args {
   const char *xy, *marks, *colour;
@@ -323,7 +324,7 @@ static cpl_status print_panel(cpl_context* ctx, const plot* p, const panel* q, p
 
 // Half of a terminal's height, so that two pictures can be seen at once.
 static void measure(plot* p, const plot_args* a) {
-  const size_t columns = cli_terminal_width(stdout);
+  const size_t columns = cli_terminal_width(p->out);
   const bool terminal = columns > 0;
   const char* no_colour = getenv("NO_COLOR");
   p->width = !isnan(a->width) ? (int)fmin(fmax(a->width, 30), 1000) : terminal ? (int)columns : 80;
@@ -371,6 +372,25 @@ static cpl_status show(cpl_context* ctx, plot* p, const plot_args* a, int n, cha
   if (p->n_left_out > 0 && st >= 0)
     fprintf(p->out, "%zu more columns; select columns by name, as in couplet plot FILE 'left.*'\n",
             p->n_left_out);
+  return st;
+}
+
+cpl_status cli_plot_over(cpl_context* ctx, FILE* out, const cpl_table* table, size_t across) {
+  const plot_args a = {.width = NAN, .height = NAN, .from = NAN, .until = NAN};
+  cpl_status st = CPL_OK;
+  plot* p = calloc(1, sizeof *p);
+  if (p == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
+  *p = (plot){.table = table,
+              .out = out,
+              .margin = MIN_MARGIN,
+              .from = table->time[0],
+              .until = table->time[table->n_rows - 1]};
+  measure(p, &a);
+  for (size_t c = 0; c < table->n_columns && st >= 0; c++) {
+    const panel q = {.columns = {c}, .n = 1};
+    if (c != across) st = print_panel(ctx, p, &q, (ptrdiff_t)across);
+  }
+  free(p);
   return st;
 }
 

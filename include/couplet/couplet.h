@@ -28,6 +28,7 @@
 #include "couplet/experiment.h"
 #include "couplet/export.h"
 #include "couplet/fmi.h"
+#include "couplet/frequency.h"
 #include "couplet/graph.h"
 #include "couplet/interface.h"
 #include "couplet/isolate.h"
@@ -47,4 +48,5 @@
 #include "couplet/table.h"
 #include "couplet/tlm.h"
 #include "couplet/tlm_net.h"
+#include "couplet/transfer.h"
 #include "couplet/view.h"

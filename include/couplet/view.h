@@ -8,6 +8,7 @@
 //   cpl_status st = cpl_view_write(ctx, table, &def);
 #pragma once
 
+#include "couplet/frequency.h"
 #include "couplet/run.h"
 
 #ifdef __cplusplus
@@ -49,6 +50,11 @@ CPL_DEFAULTS(view_def)  ///< cpl_default_view_def()
 /// or the file cannot be created, CPL_ERR_IO when it cannot be written.
 CPL_API cpl_status cpl_view_write(cpl_context* ctx, const cpl_table* table,
                                   const cpl_view_def* def);
+
+/// Write a frequency response as a picture (.svg): gain and phase over the frequency; or as a page
+/// (.html) with the picture and its figures.
+CPL_API cpl_status cpl_frequency_write(cpl_context* ctx, const cpl_frequency* f, const char* path,
+                                       const char* title);
 
 //------------------------------------ studies ------------------------------------
 

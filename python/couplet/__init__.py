@@ -25,6 +25,7 @@ from ._errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._frequency import Frequency, bode
     from ._info import Experiment, Finding, Info, Variable, Variables, build, check, convert, info, unpack
     from ._linear import Linear, linearize
     from ._model import Declaration, Model, Stepper, Values
@@ -38,6 +39,7 @@ solvers: tuple[str, ...] = _solvers()
 
 # Modules are imported with the first use of one of their names, so that importing couplet is fast.
 _MODULES = {
+    "_frequency": ("Frequency", "bode"),
     "_info": ("Experiment", "Finding", "Info", "Variable", "Variables", "build", "check", "convert", "info", "unpack"),
     "_linear": ("Linear", "linearize"),
     "_model": ("Declaration", "Model", "Stepper", "Values"),
@@ -72,6 +74,7 @@ __all__ = [
     "Experiment",
     "FileError",
     "Finding",
+    "Frequency",
     "Info",
     "InputError",
     "Linear",
@@ -92,6 +95,7 @@ __all__ = [
     "Variables",
     "Warning",
     "Writer",
+    "bode",
     "build",
     "check",
     "convert",

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, Mapping, Optional, Union
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ._run import Run
     from ._settings import Input, Model
 
 __all__ = ["Linear", "linearize"]
@@ -66,6 +68,35 @@ class Linear:
         )
 
 
+@contextmanager
+def at_point(
+    model: Model, at: Union[float, str, None], settings: Mapping[str, Any], steady: Optional[bool] = None
+) -> Iterator[Run]:
+    """A run of the model as one, which has reached a time or, with "steady", begins at rest."""
+    from ._run import open as open_run
+
+    until = None if isinstance(at, str) else at
+    if isinstance(at, str) and at != "steady":
+        raise ValueError(f'at is a time or "steady", not "{at}"')
+    with open_run(
+        model,
+        stop=math.inf if until is None else until,
+        as_="me",
+        form="ode",
+        loops="nested",
+        one_solver=True,
+        steady=True if at == "steady" else steady,
+        **settings,
+    ) as run:
+        if until is not None and until > run.start_time:
+            reached = run.advance(until)
+            if reached < until:
+                from ._errors import ModelError
+
+                raise ModelError(f"{model!s}: the model ended the run at t={reached:.12g}")
+        yield run
+
+
 def linearize(
     model: Model,
     *,
@@ -99,37 +130,9 @@ def linearize(
     array([[ 0.,  1.],
            [-1., -3.]])
     """
-    from ._run import open as open_run
-
-    until = None if isinstance(at, str) else at
-    if isinstance(at, str) and at != "steady":
-        raise ValueError(f'at is a time or "steady", not "{at}"')
-    with open_run(
-        model,
-        start=start,
-        stop=math.inf if until is None else until,
-        step=step,
-        solver=solver,
-        rtol=rtol,
-        atol=atol,
-        set=set,
-        input=input,
-        as_="me",
-        form="ode",
-        linear=linear,
-        loops="nested",
-        projection=projection,
-        one_solver=True,
-        isolate=isolate,
-        call_timeout=call_timeout,
-        variant=variant,
-        parameters=parameters,
-        steady=True if at == "steady" else None,
-    ) as run:
-        if until is not None and until > run.start_time:
-            reached = run.advance(until)
-            if reached < until:
-                from ._errors import ModelError
-
-                raise ModelError(f"{model!s}: the model ended the run at t={reached:.12g}")
+    settings = dict(
+        start=start, step=step, solver=solver, rtol=rtol, atol=atol, set=set, input=input, linear=linear,
+        projection=projection, isolate=isolate, call_timeout=call_timeout, variant=variant, parameters=parameters,
+    )
+    with at_point(model, at, settings) as run:
         return run.linearize(only)

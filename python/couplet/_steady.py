@@ -87,36 +87,15 @@ def steady(
     >>> round(s.free["command"], 6), s.stability
     (0.939628, 'stable')
     """
-    from ._run import open as open_run
+    from ._linear import at_point
 
-    with open_run(
-        model,
-        start=start,
-        step=step,
-        solver=solver,
-        rtol=rtol,
-        atol=atol,
-        set=set,
-        input=input,
-        as_="me",
-        form="ode",
-        linear=linear,
-        loops="nested",
-        projection=projection,
-        one_solver=True,
-        isolate=isolate,
-        call_timeout=call_timeout,
-        variant=variant,
-        parameters=parameters,
-        steady=False if at is None else None,
-    ) as run:
-        if at is not None and at > run.start_time:
-            reached = run.advance(at)
-            if reached < at:
-                from ._errors import ModelError
-
-                raise ModelError(f"{model!s}: the model ended the run at t={reached:.12g}")
-        names = (free,) if isinstance(free, str) else tuple(free)
-        targets = tuple((name, float(value)) for name, value in (such_that or {}).items())
+    settings = dict(
+        start=start, step=step, solver=solver, rtol=rtol, atol=atol, set=set, input=input, linear=linear,
+        projection=projection, isolate=isolate, call_timeout=call_timeout, variant=variant, parameters=parameters,
+    )
+    names = (free,) if isinstance(free, str) else tuple(free)
+    targets = tuple((name, float(value)) for name, value in (such_that or {}).items())
+    # the file's own `steady` would search twice
+    with at_point(model, at, settings, steady=False if at is None else None) as run:
         data = run._steady(names, targets)
         return Steady._from_core(data, run.start_time if at is None else at)

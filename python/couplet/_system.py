@@ -12,6 +12,7 @@ from ._model import Model, Stepper, describe
 from ._settings import named, text_of
 
 if TYPE_CHECKING:
+    from ._frequency import Frequency
     from ._linear import Linear
     from ._result import Result
     from ._run import Run
@@ -329,6 +330,12 @@ class System:
         from ._linear import linearize
 
         return linearize(self, at=at, **settings)
+
+    def bode(self, **settings: Any) -> Frequency:
+        """:func:`couplet.bode` of this system."""
+        from ._frequency import bode
+
+        return bode(self, **settings)
 
     def steady(self, **settings: Any) -> Steady:
         """:func:`couplet.steady` of this system."""

@@ -151,6 +151,8 @@ bool core_run_check(core_run* run);
 cpl_status core_run_start(core_run* run);
 /// A method of Run: names of free variables, and pairs of a name and a value.
 PyObject* core_run_steady(PyObject* self, PyObject* args);
+/// A method of Run: input, output, range, points per decade, frequencies.
+PyObject* core_run_frequency(PyObject* self, PyObject* args);
 void core_run_adopt(core_run* run, core_child* child);
 void core_run_release(core_run* run, core_child* child);
 

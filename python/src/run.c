@@ -522,6 +522,8 @@ static PyMethodDef run_methods[] = {
     {"_stats", run_stats, METH_NOARGS, "Statistics."},
     {"_names", run_names, METH_NOARGS, "Names of all variables."},
     {"_linearize", run_linearize, METH_O, "The matrices at the present point."},
+    {"_frequency", core_run_frequency, METH_VARARGS,
+     "The frequency response at the present point."},
     {"_steady", core_run_steady, METH_VARARGS, "The rest point, from the present one."},
     {NULL, NULL, 0, NULL},
 };

@@ -53,6 +53,7 @@ typedef struct view {
   panel panels[MAX_COLUMNS];
   size_t n_panels, n_shown, n_left_out;
   ptrdiff_t across, up;  // -1: no such plot
+  const char* axis;      // of decimal logarithms. NULL: it is time
   cpli_text out;
 } view;
 
@@ -196,11 +197,30 @@ static size_t find_ticks(range r, double wanted, double ticks[16]) {
   return n;
 }
 
+// Whole decades, of long ranges each second one and so on, and lines at 2 to 9 between them.
+static void draw_decades(view* v, range x, double top, double bottom) {
+  const double right = LEFT + PLOT_WIDTH, first = floor(x.from);
+  const double every = fmax(1, ceil((x.to - x.from) / 12));
+  char label[CPLI_NUMBER_SIZE];
+  for (double k = first; k <= x.to; k++) {
+    for (int digit = 1; digit < 10; digit++) {
+      const double value = k + log10(digit);
+      if (value < x.from - 1e-9 || value > x.to + 1e-9) continue;
+      const double at = scale(x, value, LEFT, right);
+      if (digit == 1 || every == 1) put_line(v, "grid", at, top, at, bottom);
+      if (digit > 1 || fmod(k - first, every) != 0) continue;
+      cpli_format_double(label, pow(10, k));
+      put_text(v, "dim mid", at, bottom + 18, label, sizeof label);
+    }
+  }
+}
+
 static void draw_axes(view* v, range x, range y, double top, double bottom) {
   const double right = LEFT + PLOT_WIDTH;
   double ticks[16];
   char label[CPLI_NUMBER_SIZE];
-  for (size_t i = 0, n = find_ticks(x, 9, ticks); i < n; i++) {
+  if (v->axis != NULL) draw_decades(v, x, top, bottom);
+  for (size_t i = 0, n = v->axis != NULL ? 0 : find_ticks(x, 9, ticks); i < n; i++) {
     const double at = scale(x, ticks[i], LEFT, right);
     cpli_format_double(label, ticks[i]);
     put_line(v, "grid", at, top, at, bottom);
@@ -281,7 +301,8 @@ static double draw_panel(view* v, const panel* p, range x, double top) {
   if (unit[0] != '\0') put_text(v, "dim end", LEFT - 8, top - 14, unit, 10);
   draw_axes(v, x, y, top, top + PLOT_HEIGHT);
   for (size_t k = 0; k < p->n; k++) draw_curve(v, p->columns[k], (int)k, x, y, top);
-  put_text(v, "dim end", LEFT + PLOT_WIDTH, top + PLOT_HEIGHT + 36, "time [s]", 24);
+  put_text(v, "dim end", LEFT + PLOT_WIDTH, top + PLOT_HEIGHT + 36,
+           v->axis != NULL ? v->axis : "time [s]", NAME_LIMIT);
   return top + PLOT_HEIGHT + GAP;
 }
 
@@ -397,4 +418,16 @@ cpl_status cpli_view_picture(cpl_context* ctx, const cpl_table* table, const cpl
   cpli_text_free(&v->out);
   cpli_free(ctx, v);
   return st;
+}
+
+void cpli_picture_draw(const cpl_table* table, const cpl_view_def* def, const char* axis,
+                       cpli_text* out) {
+  view* v = cpli_alloc(out->ctx, 1, sizeof *v);
+  out->failed = v == NULL;
+  if (v == NULL) return;
+  *v = (view){.table = table, .def = def, .across = -1, .up = -1, .axis = axis, .out = *out};
+  choose(v, true);
+  draw(v);
+  *out = v->out;
+  cpli_free(out->ctx, v);
 }

@@ -7,12 +7,17 @@
 
 #include "base/base.h"
 #include "couplet/view.h"
+#include "format/markup.h"
 
 /// Whether any value differs from the first.
 bool cpli_view_changes(const cpl_table* table, size_t column);
 
 /// Whether the name is that of a page (.html).
 bool cpli_is_page(const char* path);
+
+/// Draws the columns of a table over the decimal logarithms in its `time`, named `axis`.
+void cpli_picture_draw(const cpl_table* table, const cpl_view_def* def, const char* axis,
+                       cpli_text* out);
 
 /// Both get a definition whose names were found in the table.
 cpl_status cpli_view_picture(cpl_context* ctx, const cpl_table* table, const cpl_view_def* def);

@@ -115,11 +115,35 @@ static void bad_requests_are_told(void** state) {
   CHECK_FAILS_WITH(2, "b.q", "linearize", "two.yaml", "--set", "b.q=3");
 }
 
+// a.x' = -a.x + w, b.x' = -2 b.x + 6 a.x: z = w + 12 w / ((s + 1) (s + 2)), zeros of s^2 + 3 s + 14
+static void poles_and_zeros(void** state) {
+  (void)state;
+  double first, second, re, im;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--poles", "--zeros", "--json");
+  CHECK_INT(
+      sscanf(strstr(printed, "\"poles\""), "\"poles\": [ [%lf, 0], [%lf, 0] ]", &first, &second),
+      2);
+  CHECK_NEAR(first, -1, 1e-9);
+  CHECK_NEAR(second, -2, 1e-9);
+  CHECK_INT(sscanf(strstr(printed, "\"zeros\""), "\"zeros\": [ [%lf, %lf]", &re, &im), 2);
+  CHECK_NEAR(re, -1.5, 1e-7);
+  CHECK_NEAR(im, sqrt(14 - 2.25), 1e-7);
+  CHECK_CODE(0, "linearize", "two.yaml", "--zeros", "--poles");
+  CHECK_CONTAINS(printed, "poles [1/s]\n");
+  CHECK_CONTAINS(printed, "zeros [1/s]\n");
+  CHECK_CODE(0, "linearize", "two.yaml", "--zeros", "-o", "zeros.csv");
+  CHECK_CONTAINS(text_of("zeros.csv"), "\nzeros,re,im\n1,-1.5");
+  CHECK(strstr(text_of("zeros.csv"), "poles") == NULL);
+  CHECK_CODE(0, "linearize", "two.yaml", "--poles", "-o", "poles.mat");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_system_has_matrices),  cmocka_unit_test(the_point_lies_behind_the_events),
       cmocka_unit_test(models_and_choices),     cmocka_unit_test(a_mat_file_has_everything),
       cmocka_unit_test(one_model_has_matrices), cmocka_unit_test(bad_requests_are_told),
+      cmocka_unit_test(poles_and_zeros),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Poles and zeros of a linearisation.
+//
+//   cpl_linear* l = NULL;
+//   cpl_root* poles = NULL;
+//   int32_t n = 0;
+//   cpl_linearize_def def = cpl_default_linearize_def();
+//   cpl_status st = cpl_linearize(model, &def, &l);
+//   if (st >= 0) st = cpl_linear_poles(ctx, l, &poles, &n);
+//   if (st >= 0 && n > 0) printf("%g %+gi\n", poles[0].re, poles[0].im);
+//   cpl_roots_free(ctx, poles);
+//   cpl_linear_destroy(l);
+#pragma once
+
+#include "couplet/linearize.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A complex number; conjugate pairs stand one after the other, the one with the positive imaginary
+/// part first.
+typedef struct cpl_root {
+  double re, im;  ///< [1/s]
+} cpl_root;
+
+/// The eigenvalues of A, in the order of their magnitudes.
+/// Owned: *out by the caller, who calls cpl_roots_free().
+CPL_API cpl_status cpl_linear_poles(cpl_context* ctx, const cpl_linear* l, cpl_root** out,
+                                    int32_t* n);
+/// The finite transmission zeros: complex numbers s at which [A - s I, B; C, D] loses rank, in the
+/// order of their magnitudes. *rank (Nullable): the rank of the transfer function; 0: it is zero
+/// everywhere.
+/// Owned: *out by the caller, who calls cpl_roots_free().
+CPL_API cpl_status cpl_linear_zeros(cpl_context* ctx, const cpl_linear* l, cpl_root** out,
+                                    int32_t* n, int32_t* rank);
+CPL_API void cpl_roots_free(cpl_context* ctx, cpl_root* roots);  ///< Nullable: roots
+
+#ifdef __cplusplus
+}
+#endif
