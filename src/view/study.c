@@ -11,7 +11,7 @@ const double cpli_shown_probabilities[CPLI_SHOWN_QUANTILES] = {0.05, 0.25, 0.5, 
 
 //------------------------------------ cases ------------------------------------
 
-static cpl_status make_room(cpli_shown_study* s, const char* path) {
+static cpl_status make_room(cpli_shown_study* s, const char* path, size_t most_values) {
   const cpli_study_facts* f = s->facts;
   const size_t scalars = f->n_factors + f->n_measures, values = f->n_curves * f->n_times;
   if (scalars > 0 && f->cases > CPLI_SHOWN_NUMBERS / (int64_t)scalars)
@@ -19,12 +19,12 @@ static cpl_status make_room(cpli_shown_study* s, const char* path) {
                           "is too large for a page: %lld cases with %zu factors and measures are "
                           "more than %d numbers",
                           (long long)f->cases, scalars, (int)CPLI_SHOWN_NUMBERS);
-  if (values > CPLI_SHOWN_CURVES)
+  if (values > most_values)
     return cpli_fail_file(s->ctx, CPL_ERR_INPUT, path,
-                          "is too large for a page: %zu curves at %zu times are more than %d "
+                          "is too large for a page: %zu curves at %zu times are more than %zu "
                           "numbers per case",
-                          f->n_curves, f->n_times, (int)CPLI_SHOWN_CURVES);
-  const int64_t most = values > 0 ? (int64_t)(CPLI_SHOWN_CURVES / values) : f->cases;
+                          f->n_curves, f->n_times, most_values);
+  const int64_t most = values > 0 ? (int64_t)(most_values / values) : f->cases;
   s->curve_step = (f->cases + most - 1) / most;
   s->curve_cases = (f->cases + s->curve_step - 1) / s->curve_step;
   s->columns = cpli_alloc(s->ctx, (size_t)f->cases, scalars * sizeof *s->columns);
@@ -59,9 +59,10 @@ static cpl_status read_case(cpli_shown_study* s, int64_t i) {
   return one.failure[0] != '\0' ? add_failure(s, i, one.failure) : CPL_OK;
 }
 
-static cpl_status read_cases(cpli_shown_study* s, const char* path, cpli_nc_process* process) {
+static cpl_status read_cases(cpli_shown_study* s, const char* path, size_t most_values,
+                             cpli_nc_process* process) {
   const int64_t block = cpli_study_block(s->facts);
-  cpl_status st = make_room(s, path);
+  cpl_status st = make_room(s, path, most_values);
   for (int64_t i = 0; st >= 0 && i < s->facts->cases; i++) {
     st = read_case(s, i);
     if (st >= 0 && process != NULL && i % block == 0) cpli_nc_answered(process);
@@ -69,8 +70,8 @@ static cpl_status read_cases(cpli_shown_study* s, const char* path, cpli_nc_proc
   }
   if (st >= 0 && s->curve_step > 1)
     cpl_log(s->ctx, CPL_LOG_WARNING, "view",
-            "%s: the page has curves of %lld cases only, of every %lld-th of %lld", path,
-            (long long)s->curve_cases, (long long)s->curve_step, (long long)s->facts->cases);
+            "%s: the page has curves of %lld of %lld cases only: of one in %lld", path,
+            (long long)s->curve_cases, (long long)s->facts->cases, (long long)s->curve_step);
   return st;
 }
 
@@ -98,14 +99,14 @@ static cpl_status evaluate(cpli_shown_study* s, size_t measure) {
   return st;
 }
 
-cpl_status cpli_shown_study_read(cpl_context* ctx, const char* path, cpli_nc_process* process,
-                                 cpli_shown_study* out) {
+cpl_status cpli_shown_study_read(cpl_context* ctx, const char* path, size_t most_values,
+                                 cpli_nc_process* process, cpli_shown_study* out) {
   *out = (cpli_shown_study){.ctx = ctx};
   cpli_arena_init(&out->arena, ctx);
   cpl_status st = cpli_netcdf_open(ctx, path, &out->file);
   if (st < 0) return st;
   out->facts = cpli_netcdf_facts(out->file);
-  st = read_cases(out, path, process);
+  st = read_cases(out, path, most_values, process);
   if (st >= 0 && process != NULL) cpli_nc_finished(process);
   if (st >= 0 && out->facts->n_factors > 0) st = restore_design(out);
   out->measures = cpli_alloc(ctx, out->facts->n_measures, sizeof *out->measures);

@@ -12,7 +12,7 @@
 enum {
   CPLI_SHOWN_QUANTILES = 5,       // at cpli_shown_probabilities
   CPLI_SHOWN_NUMBERS = 16 << 20,  // factors and measures of all cases
-  CPLI_SHOWN_CURVES = 16 << 20,   // values of all curves; beyond, only every k-th case has curves
+  CPLI_SHOWN_CURVES = 16 << 20,   // values of all curves
   CPLI_SHOWN_REASONS = 4 << 20,   // bytes of the reasons of failed cases
 };
 extern const double cpli_shown_probabilities[CPLI_SHOWN_QUANTILES];
@@ -43,12 +43,13 @@ typedef struct cpli_shown_study {
   cpli_shown_measure* measures;
 } cpli_shown_study;
 
-/// Read a file of a study, and compute statistics. A damaged file can crash the library, so that
+/// Read a file of a study, and compute statistics. Where curves have more than `most_values`
+/// values, only every k-th case has them. A damaged file can crash the library, so that
 /// cpli_nc_run() calls this; `process` is NULL elsewhere.
 /// Owned:   out by the caller, who calls cpli_shown_study_free(), also after a failure.
 /// Returns: CPL_ERR_INPUT for a file that is damaged, none of a study, or too large for a page.
-cpl_status cpli_shown_study_read(cpl_context* ctx, const char* path, cpli_nc_process* process,
-                                 cpli_shown_study* out);
+cpl_status cpli_shown_study_read(cpl_context* ctx, const char* path, size_t most_values,
+                                 cpli_nc_process* process, cpli_shown_study* out);
 void cpli_shown_study_free(cpli_shown_study* s);
 
 /// Factors, measures, then curves: the i-th; NULL: there are no more.

@@ -251,7 +251,7 @@ typedef struct job {
 static cpl_status make_page(cpli_nc_process* process, void* user) {
   job* j = user;
   cpli_shown_study s;
-  cpl_status st = cpli_shown_study_read(j->ctx, j->path, process, &s);
+  cpl_status st = cpli_shown_study_read(j->ctx, j->path, CPLI_SHOWN_CURVES, process, &s);
   if (st >= 0) st = check_names(&s, j->def);
   if (st < 0) return st;
   return cpli_page_write_open(&j->page, "study.html", j->def->title, fill, &(shown){&s, j->def});

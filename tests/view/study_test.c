@@ -143,7 +143,7 @@ static void statistics_are_those_of_the_numbers(void** state) {
   cpl_context* ctx = test_context();
   write_study(ctx, "s.nc");
   cpli_shown_study s;
-  CHECK_OK(ctx, cpli_shown_study_read(ctx, "s.nc", NULL, &s));
+  CHECK_OK(ctx, cpli_shown_study_read(ctx, "s.nc", CPLI_SHOWN_CURVES, NULL, &s));
   double n = 0, sum[3] = {0}, squares[3] = {0};
   for (int64_t i = 0; i < CASES; i++) {
     const double v[] = {a_of(i), b_of(i), y_of(i)};
@@ -164,6 +164,28 @@ static void statistics_are_those_of_the_numbers(void** state) {
   CHECK_NEAR(y->influence.values[2], -deviation[1] / deviation[2], 1e-13);
   CHECK_INT(s.n_failures, 1);
   CHECK_INT(s.failures[0].i, 4);
+  cpli_shown_study_free(&s);
+  cpl_context_destroy(ctx);
+}
+
+// A page has room for the curves of four cases here: every third one has them.
+static void large_studies_have_some_curves(void** state) {
+  (void)state;
+  cpl_context* ctx = test_context();
+  write_study(ctx, "s.nc");
+  cpli_shown_study s;
+  CHECK_OK(ctx, cpli_shown_study_read(ctx, "s.nc", 4 * (size_t)(2 * TIMES), NULL, &s));
+  CHECK_INT(s.curve_step, 3);
+  CHECK_INT(s.curve_cases, 3);
+  for (int64_t row = 0; row < 3; row++) {
+    for (int k = 0; k < TIMES; k++) {
+      CHECK_NEAR(s.curves[row * TIMES + k], x_of(3 * row, k), 0);
+      CHECK_NEAR(s.curves[(3 + row) * TIMES + k], k % 2, 0);
+    }
+  }
+  cpli_shown_study_free(&s);
+  CHECK_INT(cpli_shown_study_read(ctx, "s.nc", 2 * TIMES - 1, NULL, &s), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "s.nc: is too large for a page: 2 curves at 4 times");
   cpli_shown_study_free(&s);
   cpl_context_destroy(ctx);
 }
@@ -208,7 +230,7 @@ typedef struct reading {
 static cpl_status read_only(cpli_nc_process* process, void* user) {
   const reading* r = user;
   cpli_shown_study s;
-  return cpli_shown_study_read(r->ctx, r->path, process, &s);
+  return cpli_shown_study_read(r->ctx, r->path, CPLI_SHOWN_CURVES, process, &s);
 }
 
 static uint64_t random_state = 88172645463325252u;
@@ -270,7 +292,7 @@ static void survives_failed_allocations(void** state) {
     cpl_status st = CPL_ERR_NOMEM;
     if (ctx != NULL) {
       cpli_shown_study s;
-      st = cpli_shown_study_read(ctx, "s.nc", NULL, &s);
+      st = cpli_shown_study_read(ctx, "s.nc", CPLI_SHOWN_CURVES, NULL, &s);
       cpli_shown_study_free(&s);
       cpl_context_destroy(ctx);
     }
@@ -285,6 +307,7 @@ int main(void) {
       cmocka_unit_test(a_page_has_every_number),
       cmocka_unit_test(numbers_are_packed_without_loss),
       cmocka_unit_test(statistics_are_those_of_the_numbers),
+      cmocka_unit_test(large_studies_have_some_curves),
       cmocka_unit_test(says_what_is_wrong),
       cmocka_unit_test(damaged_files_are_refused),
       cmocka_unit_test(survives_failed_allocations),

@@ -33,6 +33,7 @@ class Column {
 
 // 10,000
 const grouped = n => n.toLocaleString('en-US');
+const casesText = n => grouped(n) + (n === 1 ? ' case' : ' cases');
 
 function finiteRange(values, above = -Infinity) {
   let low = Infinity, high = -Infinity;

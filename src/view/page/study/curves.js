@@ -203,14 +203,14 @@ class CaseCurves extends Chart {
     return 'case ' + i + ': ' + this.curve.name + ' = ' + this.curve.format(v) + ' at ' + short(t) + ' s' + by;
   }
   idleText() {
-    const {cursor, fan} = this, some = study.curveStep > 1 ? ' (curves of every ' + study.curveStep + 'th case are in this page)' : '';
-    if (this.mode === 'curves' || !fan) return this.raster.cases > 0 ? some.trim() : 'no case is selected';
-    if (!Number.isFinite(cursor)) return 'median, 25–75 %, 5–95 %, least and greatest of ' + grouped(Math.max(0, ...fan.counts)) + ' cases' + some;
+    const {cursor, fan} = this, some = study.curveStep > 1 ? 'one case in ' + study.curveStep + ' has curves in this page' : '';
+    if (this.mode === 'curves' || !fan) return this.raster.cases > 0 ? some : 'no case is selected';
+    if (!Number.isFinite(cursor)) return 'median, 25–75 %, 5–95 %, least and greatest of ' + casesText(Math.max(0, ...fan.counts)) + (some ? '; ' + some : '');
     let k = Math.max(0, study.timeIndex(cursor));
     if (k + 1 < study.times.length && study.times[k + 1] - cursor < cursor - study.times[k]) k++;
     const names = ['least', '5 %', '25 %', 'median', '75 %', '95 %', 'greatest'];
     return 'time = ' + short(study.times[k]) + ' s: ' + names.map((n, q) => n + ' ' + short(fan.values[k * FAN.length + q])).join(', ') +
-      (this.curve.unit ? ' ' + this.curve.unit : '') + ' (' + grouped(fan.counts[k]) + ' cases)';
+      (this.curve.unit ? ' ' + this.curve.unit : '') + ' (' + casesText(fan.counts[k]) + ')';
   }
 
   //------------------------------------ zoom ------------------------------------
@@ -262,7 +262,7 @@ class CaseCurves extends Chart {
       ArrowUp: () => this.zoom(null, this.scaleY.zoomed(1, 0, 0.1)), ArrowDown: () => this.zoom(null, this.scaleY.zoomed(1, 0, -0.1)),
       ArrowLeft: e => e.shiftKey ? this.zoom(this.scaleX.zoomed(1, 0, -0.1), null) : this.step(-1),
       ArrowRight: e => e.shiftKey ? this.zoom(this.scaleX.zoomed(1, 0, 0.1), null) : this.step(1),
-      Escape: () => { this.cursor = NaN; this.show(); app.clearPins(); }, Delete: () => app.removePanel(this),
+      Delete: () => app.removePanel(this),
     };
     surface.addEventListener('keydown', e => {
       if (e.ctrlKey || e.altKey || e.metaKey || !keys[e.key]) return;

@@ -23,13 +23,16 @@ class Parallel extends Chart {
     this.bindClicks();
     this.bindBrushes();
   }
-  setAxes(columns) { this.axes = columns; this.makeHeads(); this.layout(); }
-  xOf(k) { const {left, width} = this.box; return this.axes.length > 1 ? left + width * k / (this.axes.length - 1) : left + width / 2; }
   // Many axes have room: the panel scrolls sideways.
+  setAxes(columns) {
+    this.axes = columns;
+    this.surface.style.minWidth = this.margin.left + this.margin.right + 78 * Math.max(1, columns.length - 1) + 'px';
+    this.width = this.surface.clientWidth;
+    this.makeHeads();
+    this.layout();
+  }
+  xOf(k) { const {left, width} = this.box; return this.axes.length > 1 ? left + width * k / (this.axes.length - 1) : left + width / 2; }
   prepare() {
-    const least = this.margin.left + this.margin.right + 78 * Math.max(1, this.axes.length - 1);
-    const wide = Math.max(this.element.clientWidth - 22, least);
-    if (Math.abs(this.width - wide) > 1) { this.surface.style.width = wide > this.element.clientWidth - 22 ? wide + 'px' : ''; this.width = this.surface.clientWidth; }
     const {left, width, height} = this.box, {ratio} = this;
     this.xs = Float32Array.from(this.axes, (_, k) => (this.xOf(k) - left) * ratio);
     if (this.axes.length === 1) this.xs[0] = width * ratio / 2;

@@ -122,7 +122,6 @@ class Scatter extends Chart {
       if (e.ctrlKey || e.altKey || e.metaKey) return;
       if (e.key === 'ArrowLeft' || e.key === 'ArrowRight') this.stepTo(e.key === 'ArrowRight' ? 1 : -1);
       else if (e.key === 'Enter' && this.hover >= 0) app.pin(this.hover, e.shiftKey);
-      else if (e.key === 'Escape') app.clearPins();
       else if (e.key === 'Delete') app.removePanel(this);
       else return;
       e.preventDefault();

@@ -11,7 +11,7 @@ const side = {
 
   showSelection() {
     const failed = study.reasons.size, {n, selected} = study;
-    $('count').textContent = selected === n ? grouped(n) + (n === 1 ? ' case' : ' cases') : grouped(selected) + ' of ' + grouped(n) + ' cases selected';
+    $('count').textContent = selected === n ? casesText(n) : grouped(selected) + ' of ' + grouped(n) + ' cases selected';
     $('failed').textContent = failed > 0 ? grouped(failed) + ' failed' : '';
     $('failed').hidden = failed === 0;
     $('brushes').replaceChildren(...study.brushed.map(c => make('li', {}, make('span', {}, c.name + ': ' + short(+c.brush[0].toPrecision(4)) + ' to ' + c.format(+c.brush[1].toPrecision(4))),
@@ -64,7 +64,7 @@ const side = {
       ...(study.measures.length > 0 ? [make('tr', {className: 'group'}, make('th', {colSpan: list.length + 1}, 'Measures')), ...study.measures.map(row)] : []));
     const reasons = list.filter(i => study.reasons.has(i)).map(i => make('p', {className: 'reason'}, 'Case ' + i + ' failed: ' + (study.reasons.get(i) || 'the reason is not in this page')));
     const without = list.filter(i => study.curves.length > 0 && study.rowOf(i) < 0);
-    if (without.length > 0) reasons.push(make('p', {className: 'hint'}, 'Of case ' + without.join(', ') + ' there are no curves in this page, which has those of every ' + study.curveStep + 'th case.'));
+    if (without.length > 0) reasons.push(make('p', {className: 'hint'}, 'Of case ' + without.join(', ') + ' there are no curves in this page, which has those of one case in ' + study.curveStep + '.'));
     cases.replaceChildren(...reasons, make('div', {className: 'scroll'}, table));
   },
   showFailures() {

@@ -144,7 +144,7 @@ function wire() {
   $('menu').addEventListener('click', () => drawer(!$('side').classList.contains('open')));
   $('main').addEventListener('pointerdown', () => drawer(false));
   document.addEventListener('keydown', e => {
-    if (e.key === 'Escape') drawer(false);
+    if (e.key === 'Escape') { drawer(false); app.clearPins(); }
     if (e.ctrlKey || e.altKey || e.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName)) return;
     if (e.key === '/') { e.preventDefault(); if (innerWidth < 760) drawer(true); $('search').focus(); }
   });
