@@ -76,7 +76,7 @@ static const char* name_of(const char* path) {
   return slash != NULL ? slash + 1 : path;
 }
 
-// Whether a CSV file is that of a study: `failure` is its last column, and there is no time.
+// Whether a CSV file that is no result is that of a study: `failure` is its last column.
 static bool is_study_table(const char* path) {
   FILE* f = cli_ends_with(path, ".csv") ? fopen(path, "rb") : NULL;
   char* line = NULL;
@@ -84,20 +84,20 @@ static bool is_study_table(const char* path) {
   if (f == NULL) return false;
   ssize_t n = getline(&line, &size, f);
   while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) line[--n] = '\0';
-  const bool found = n > 0 && cli_ends_with(line, ",failure") && strncmp(line, "time,", 5) != 0;
+  const bool found = n > 0 && cli_ends_with(line, ",failure");
   free(line);
   fclose(f);
   return found;
 }
 
-// Reads a result; a study's table, which has no time, gets a message of its own.
+// Reads a result. The table of a study, which has no time, gets a message of its own.
 static cpl_status read_result(cpl_context* ctx, const char* path, cpl_table** table) {
-  if (is_study_table(path))
-    return cpl_fail(ctx, CPL_ERR_INPUT,
-                    "%s: is the table of a study, which does not say what its factors are; a page "
-                    "is made of the study's NetCDF file (couplet sweep ... -o study.nc)",
-                    path);
-  return cpl_results_read(ctx, path, table);
+  const cpl_status st = cpl_results_read(ctx, path, table);
+  if (st != CPL_ERR_INPUT || !is_study_table(path)) return st;
+  return cpl_fail(ctx, CPL_ERR_INPUT,
+                  "%s: is the table of a study, which does not say what its factors are; a page is "
+                  "made of the study's NetCDF file (couplet sweep ... -o study.nc)",
+                  path);
 }
 
 static cpl_status read_results(cpl_context* ctx, shown* s, int n, char** paths) {
