@@ -62,6 +62,13 @@ typedef struct cpl_study_progress {
   int32_t workers;
 } cpl_study_progress;
 
+/// A fact about the study as a whole, an attribute of its NetCDF file: a text, or a number.
+typedef struct cpl_study_fact {
+  const char* name;  ///< letters, digits and '_', a letter first
+  const char* text;  ///< NULL: a number
+  double number;
+} cpl_study_fact;
+
 /// The columns of the results.
 typedef struct cpl_study_columns {
   size_t n_factors, n_measures, n_curves, n_times;
@@ -72,6 +79,9 @@ typedef struct cpl_study_columns {
   const char* const* curves;
   const char* const* curve_units;
   const double* times;  ///< of the points of all curves
+  const char* const* measure_texts;
+  const cpl_study_fact* facts;  ///< title, file, design, seed, times, solver, ...
+  size_t n_facts;
 } cpl_study_columns;
 
 /// The result of a case.
@@ -110,6 +120,9 @@ typedef struct cpl_study_def {
   /// Called for each case in their order, when all are done. Nullable
   cpl_status (*on_case)(void* user, const cpl_study_columns* columns, const cpl_study_case* one);
   void* user;  ///< passed to both
+  /// With settings.source: identifies its content (a version, a hash), so that a journal of another
+  /// content is refused. Nullable
+  const char* content;
 } cpl_study_def;
 
 CPL_DEFAULTS(study_def)  ///< cpl_default_study_def()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
     from ._steady import Steady, steady
+    from ._study import Case, Influence, Study, sweep
     from ._system import System, draw
 
 #: names of the solvers
@@ -46,6 +47,7 @@ _MODULES = {
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
     "_steady": ("Steady", "steady"),
+    "_study": ("Case", "Influence", "Study", "sweep"),
     "_system": ("System", "draw"),
 }
 
@@ -68,6 +70,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "__version__",
     "Cancelled",
+    "Case",
     "Column",
     "Declaration",
     "Error",
@@ -75,6 +78,7 @@ __all__ = [
     "FileError",
     "Finding",
     "Frequency",
+    "Influence",
     "Info",
     "InputError",
     "Linear",
@@ -87,6 +91,7 @@ __all__ = [
     "SolverError",
     "Steady",
     "Stepper",
+    "Study",
     "System",
     "UnknownNameError",
     "UnsupportedError",
@@ -107,5 +112,6 @@ __all__ = [
     "simulate",
     "solvers",
     "steady",
+    "sweep",
     "unpack",
 ]

@@ -130,6 +130,18 @@ def make_error(
     return error
 
 
+def unknown_name(text: str, name: str, names: list[str], component: str = "") -> UnknownNameError:
+    """The exception for a name that is not among ``names``; ``text`` says what it should be the name of."""
+    import difflib
+
+    near = tuple(difflib.get_close_matches(name, names, 3))
+    hint = f" (is it {' or '.join(near)}?)" if near else ""
+    error = UnknownNameError(f'{text} "{name}"{hint}')
+    error.message, error.component, error.variable = str(error), component, name
+    error.name, error.nearest = name, near
+    return error
+
+
 _FOLDER = os.path.dirname(__file__) + os.sep
 
 

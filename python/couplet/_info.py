@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Optional
 
 from . import _core
-from ._errors import UnknownNameError, log_level
+from ._errors import log_level, unknown_name
 
 if TYPE_CHECKING:
     from ._settings import Path
@@ -66,14 +66,8 @@ class Variables(Mapping[str, Variable]):
             return self._all[name]
         except KeyError:
             pass
-        from ._result import _nearest
-
-        near = _nearest(name, list(self._all))
-        hint = f" (is it {' or '.join(near)}?)" if near else ""
-        error = UnknownNameError(f'{self._model}: there is no variable "{name}"{hint}')
-        error.message, error.component, error.variable = str(error), self._model, name
-        error.name, error.nearest = name, near
-        raise error from None
+        what = f"{self._model}: there is no variable"
+        raise unknown_name(what, name, list(self._all), self._model) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)

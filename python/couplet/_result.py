@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Optional, Union
 
 from . import _core
-from ._errors import UnknownNameError
+from ._errors import unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,12 +33,6 @@ class Column(NamedTuple):
     is_unsigned: bool
     #: a parameter or constant: the same in every row
     constant: bool
-
-
-def _nearest(name: str, names: list[str]) -> tuple[str, ...]:
-    import difflib
-
-    return tuple(difflib.get_close_matches(name, names, 3))
 
 
 class Result(Mapping[str, "NDArray[Any]"]):
@@ -106,12 +100,7 @@ class Result(Mapping[str, "NDArray[Any]"]):
             return self._values[name]
         except KeyError:
             pass
-        near = _nearest(name, list(self._values))
-        hint = f" (is it {' or '.join(near)}?)" if near else ""
-        error = UnknownNameError(f'the result has no column "{name}"{hint}')
-        error.message, error.variable = str(error), name
-        error.name, error.nearest = name, near
-        raise error from None
+        raise unknown_name("the result has no column", name, list(self._values)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

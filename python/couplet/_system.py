@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._result import Result
     from ._run import Run
     from ._steady import Steady
+    from ._study import Study
 
 __all__ = ["System", "draw"]
 
@@ -324,6 +325,12 @@ class System:
         from ._run import open as open_run
 
         return open_run(self, **settings)
+
+    def sweep(self, over: Union[Mapping[str, Any], Iterable[str], None] = None, **settings: Any) -> Study:
+        """:func:`couplet.sweep` of this system."""
+        from ._study import sweep
+
+        return sweep(self, over, **settings)
 
     def linearize(self, at: Union[float, Literal["steady"], None] = None, **settings: Any) -> Linear:
         """:func:`couplet.linearize` of this system."""

@@ -156,12 +156,19 @@ PyObject* core_run_frequency(PyObject* self, PyObject* args);
 void core_run_adopt(core_run* run, core_child* child);
 void core_run_release(core_run* run, core_child* child);
 
+//------------------------------------ study.c ------------------------------------
+
+/// statistics(results, probabilities): (n, missing, mean, deviation, least, greatest, quantiles) of
+/// float64 arrays.
+PyObject* core_statistics(PyObject* module, PyObject* args);
+
 //------------------------------------ tables of the module ------------------------------------
 
 bool core_add_rows(PyObject* module);
 bool core_add_run(PyObject* module);
 bool core_add_children(PyObject* module);
 bool core_add_component(PyObject* module);
+bool core_add_study(PyObject* module);
 extern PyMethodDef core_verbs[];
 
 //------------------------------------ texts, numbers ------------------------------------

@@ -30,7 +30,7 @@ PyMODINIT_FUNC PyInit__core(void) {
   if (module == NULL) return NULL;
   cpl_fmu_keep_unpacked(is_worker() ? 0 : KEPT);
   if (core_session_init() && core_add_rows(module) && core_add_run(module) &&
-      core_add_children(module) && core_add_component(module) &&
+      core_add_children(module) && core_add_component(module) && core_add_study(module) &&
       PyModule_AddStringConstant(module, "__version__", cpl_version()) == 0)
     return module;
   Py_DECREF(module);

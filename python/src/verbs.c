@@ -520,6 +520,8 @@ PyMethodDef core_verbs[] = {
     {"read", read_results, METH_VARARGS, "read(path): a result file."},
     {"view", view, METH_VARARGS, "view(path, columns, values, title, only): a page or a picture."},
     {"diagram", core_diagram, METH_VARARGS, "diagram(settings, path, svg, log_level): a picture."},
+    {"statistics", core_statistics, METH_VARARGS,
+     "statistics(results, probabilities): moments and quantiles."},
     {"solvers", solvers, METH_NOARGS, "Names of the solvers."},
     {NULL, NULL, 0, NULL},
 };

@@ -52,6 +52,9 @@ with couplet.open("m.c") as run:
     values = run.reader(["x"]).read()
 m = couplet.linearize("m.c", at=1)
 unit = couplet.info("m.c").variables["x"].unit
+study = couplet.sweep("m.c", {"k": [1, 2]}, measures={"end": "final(x)"}, output="s.csv")
+end = study["end"] * 2
+first: float = study.influence("end").factors["k"]["regression"]
 """
     )
     words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]

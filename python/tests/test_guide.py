@@ -24,6 +24,8 @@ def test_guide(root, tmp_path, monkeypatch):
     assert names["m"].A.shape == (4, 4)
     assert names["y"].shape == (2,)
     assert np.isfinite(names["frame"].to_numpy()).all()
+    assert names["study"].curves["right.x"].shape == (12, 301) and len(names["cases"]) == 12
+    assert dict(names["grid"].sizes) == {"time": 301, "left.m": 4, "right.m": 3}
 
 
 PUMP = """
@@ -60,5 +62,5 @@ def test_other_packages(root, tmp_path, monkeypatch, page, name, level):
 def test_every_method_of_a_system_is_mentioned(root):
     text = (root / "docs" / "python.md").read_text()
     for name in vars(couplet.System):
-        if not name.startswith("_") and name not in ("copy", "models", "simulate", "open", "linearize"):
+        if not name.startswith("_") and name not in ("copy", "models", "simulate", "open", "linearize", "sweep"):
             assert f"`{name}" in text, name

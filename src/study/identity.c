@@ -158,6 +158,7 @@ cpl_status cpli_study_identify(cpli_study* s) {
   const writer w = {s, open_memstream(&s->identity, &size)};
   if (w.out == NULL) return cpli_nomem(s->ctx);
   put_text(&w, "couplet", CPL_VERSION);
+  put_text(&w, "content", s->def.content);
   cpl_status st = put_files(&w);
   put_design(&w);
   for (size_t i = 0; i < s->def.n_measures; i++)

@@ -9,20 +9,13 @@
 #pragma once
 
 #include "base/base.h"
-#include "couplet/design.h"
+#include "couplet/study.h"
 
 typedef struct cpli_study_column {
   const char* name;
   const char* unit;         // Nullable: none
   const char* description;  // Nullable: none
 } cpli_study_column;
-
-// A fact about the study as a whole: a text, or a number.
-typedef struct cpli_study_fact {
-  const char* name;  // letters, digits and '_', a letter first
-  const char* text;  // NULL: a number
-  double number;
-} cpli_study_fact;
 
 typedef struct cpli_study_facts {
   int64_t cases;
@@ -31,7 +24,7 @@ typedef struct cpli_study_facts {
   const double* times;  // of all curves [s]; n_times
   size_t n_times;
   const int64_t* shape;  // of a grid: the number of values per factor; NULL: no grid
-  const cpli_study_fact* facts;
+  const cpl_study_fact* facts;
   size_t n_facts;
 } cpli_study_facts;
 

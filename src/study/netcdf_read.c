@@ -34,7 +34,7 @@ struct cpli_netcdf {
   columns by_role[N_ROLES];
   double* times;
   int64_t* shape;
-  cpli_study_fact* notes;
+  cpl_study_fact* notes;
   size_t notes_cap;
   // a block of cases, as it is read: variable after variable
   int64_t first, n, step;  // n == 0: none yet
@@ -90,7 +90,7 @@ static cpl_status get_text(cpli_netcdf* f, int var, const char* name, const char
 static cpl_status read_fact(cpli_netcdf* f, const char* name) {
   static const char* const own[] = {"Conventions", "grid_axes", "grid_shape"};
   if (cpli_find_text(own, CPLI_COUNT(own), name) >= 0) return CPL_OK;
-  cpli_study_fact fact = {.name = cpli_arena_strdup(&f->arena, name)};
+  cpl_study_fact fact = {.name = cpli_arena_strdup(&f->arena, name)};
   if (fact.name == NULL) return cpli_nomem(f->ctx);
   int type = 0;
   size_t n = 0;

@@ -144,7 +144,7 @@ static cpl_status define_facts(writer* w) {
   const cpli_study_facts* f = w->facts;
   cpl_status st = put_text(w, CPLI_NC_GLOBAL, "Conventions", "CF-1.8");
   for (size_t i = 0; st >= 0 && i < f->n_facts; i++) {
-    const cpli_study_fact* fact = &f->facts[i];
+    const cpl_study_fact* fact = &f->facts[i];
     st = fact->text != NULL ? put_text(w, CPLI_NC_GLOBAL, fact->name, fact->text)
                             : failed(w,
                                      w->nc->nc_put_att_double(w->file, CPLI_NC_GLOBAL, fact->name,

@@ -10,7 +10,7 @@
 #include "study/factor.h"
 #include "study/netcdf.h"
 
-static const cpli_study_fact* find_fact(const cpli_study_facts* facts, const char* name) {
+static const cpl_study_fact* find_fact(const cpli_study_facts* facts, const char* name) {
   for (size_t i = 0; i < facts->n_facts; i++) {
     if (strcmp(facts->facts[i].name, name) == 0) return &facts->facts[i];
   }
@@ -18,7 +18,7 @@ static const cpli_study_fact* find_fact(const cpli_study_facts* facts, const cha
 }
 
 static cpl_design_kind kind_of(const cpli_study_facts* facts) {
-  const cpli_study_fact* fact = find_fact(facts, "design");
+  const cpl_study_fact* fact = find_fact(facts, "design");
   for (int kind = CPL_DESIGN_GRID; kind <= CPL_DESIGN_SALTELLI; kind++) {
     if (fact != NULL && fact->text != NULL &&
         strcmp(fact->text, cpl_design_kind_text((cpl_design_kind)kind)) == 0)
@@ -94,7 +94,7 @@ static cpl_status copy_names(cpl_design* d, const cpli_study_facts* facts) {
 
 cpl_status cpli_design_restore(cpl_context* ctx, const cpli_study_facts* facts, double* rows,
                                cpl_design** out) {
-  const cpli_study_fact *seed = find_fact(facts, "seed"), *levels = find_fact(facts, "levels");
+  const cpl_study_fact *seed = find_fact(facts, "seed"), *levels = find_fact(facts, "levels");
   *out = NULL;
   cpl_design* d = cpli_alloc(ctx, 1, sizeof *d);
   if (d == NULL) {

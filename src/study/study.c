@@ -250,8 +250,8 @@ static cpl_status check_journal(const cpli_study* s) {
   cpli_journal_close(j);
   if (st < 0 || done == 0) return st;
   return cpli_fail_file(s->ctx, CPL_ERR_INPUT, s->def.journal,
-                        "it has %lld of %lld cases of a study that was interrupted: --resume goes "
-                        "on with it, --restart begins anew",
+                        "it has %lld of %lld cases of a study that was interrupted: resume goes on "
+                        "with it (--resume), restart begins anew (--restart)",
                         (long long)done, (long long)n);
 }
 

@@ -37,5 +37,11 @@ cpl_status cpli_study_write(const cpli_study* s, const char* path);
 
 //------------------------------------ write_netcdf.c ------------------------------------
 
+enum { CPLI_MAX_FACTS = 16, CPLI_SEED_SIZE = 32 };
+
+/// What was computed; nothing of when, where and by how many workers. Returns: the number of facts.
+/// Borrowed: the study and `seed`, which receives the text of the seed.
+size_t cpli_study_list_facts(const cpli_study* s, cpl_study_fact facts[CPLI_MAX_FACTS],
+                             char seed[CPLI_SEED_SIZE]);
 /// The same as a NetCDF file, with curves.
 cpl_status cpli_study_write_netcdf(const cpli_study* s, const char* path);

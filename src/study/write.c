@@ -136,12 +136,15 @@ static cpl_status visit(const cpli_study* s, const cpl_study_case* one, void* us
 cpl_status cpli_study_visit(const cpli_study* s) {
   const cpl_design_def* d = cpl_design_definition(s->def.design);
   const size_t n = s->plan.n_factors, m = s->def.n_measures;
-  const char** texts = cpli_alloc(s->ctx, n + 2 * m, sizeof *texts);
+  const char** texts = cpli_alloc(s->ctx, n + 3 * m, sizeof *texts);
+  cpl_study_fact facts[CPLI_MAX_FACTS];
+  char seed[CPLI_SEED_SIZE];
   if (texts == NULL) return cpli_nomem(s->ctx);
   for (size_t i = 0; i < n; i++) texts[i] = d->factors[i].name;
   for (size_t i = 0; i < m; i++) {
     texts[n + i] = s->def.measures[i].name;
     texts[n + m + i] = s->plan.measures->list[i].unit;
+    texts[n + 2 * m + i] = s->def.measures[i].text;
   }
   cpl_study_columns columns = {.n_factors = n,
                                .n_measures = m,
@@ -153,7 +156,10 @@ cpl_status cpli_study_visit(const cpli_study* s) {
                                .curves = s->def.curves,
                                .curve_units = s->curve_units,
                                .n_times = s->plan.n_times,
-                               .times = s->plan.times};
+                               .times = s->plan.times,
+                               .measure_texts = texts + n + 2 * m,
+                               .facts = facts,
+                               .n_facts = cpli_study_list_facts(s, facts, seed)};
   cpl_status st = for_cases(s, visit, &columns);
   cpli_free(s->ctx, texts);
   return st;

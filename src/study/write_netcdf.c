@@ -10,8 +10,6 @@
 #include "study/netcdf.h"
 #include "study/study.h"
 
-enum { MAX_FACTS = 16 };
-
 typedef struct source {
   const cpli_study* study;
   cpli_journal* journal;
@@ -43,26 +41,26 @@ static const char* file_name(const cpli_study* s) {
   return slash != NULL ? slash + 1 : path != NULL ? path : s->title;
 }
 
-// What was computed; nothing of when, where and by how many workers.
-static size_t list_facts(const cpli_study* s, cpli_study_fact* facts, char* seed, size_t size) {
+size_t cpli_study_list_facts(const cpli_study* s, cpl_study_fact facts[CPLI_MAX_FACTS],
+                             char seed[CPLI_SEED_SIZE]) {
   const cpl_design_def* d = cpl_design_definition(s->def.design);
   const cpl_experiment_def* e = s->plan.settings.experiment;
   size_t n = 0;
-  snprintf(seed, size, "%llu", (unsigned long long)d->seed);
-  facts[n++] = (cpli_study_fact){.name = "title", .text = s->title};
-  facts[n++] = (cpli_study_fact){.name = "couplet_version", .text = CPL_VERSION};
-  facts[n++] = (cpli_study_fact){.name = "file", .text = file_name(s)};
-  facts[n++] = (cpli_study_fact){.name = "design", .text = cpl_design_kind_text(d->kind)};
-  facts[n++] = (cpli_study_fact){.name = "seed", .text = seed};
+  snprintf(seed, CPLI_SEED_SIZE, "%llu", (unsigned long long)d->seed);
+  facts[n++] = (cpl_study_fact){.name = "title", .text = s->title};
+  facts[n++] = (cpl_study_fact){.name = "couplet_version", .text = CPL_VERSION};
+  facts[n++] = (cpl_study_fact){.name = "file", .text = file_name(s)};
+  facts[n++] = (cpl_study_fact){.name = "design", .text = cpl_design_kind_text(d->kind)};
+  facts[n++] = (cpl_study_fact){.name = "seed", .text = seed};
   if (d->kind == CPL_DESIGN_MORRIS)
-    facts[n++] = (cpli_study_fact){.name = "levels", .number = d->levels};
-  facts[n++] = (cpli_study_fact){.name = "start_time", .number = s->plan.start};
-  facts[n++] = (cpli_study_fact){.name = "stop_time", .number = s->plan.stop};
-  facts[n++] = (cpli_study_fact){.name = "study", .text = s->identity};
+    facts[n++] = (cpl_study_fact){.name = "levels", .number = d->levels};
+  facts[n++] = (cpl_study_fact){.name = "start_time", .number = s->plan.start};
+  facts[n++] = (cpl_study_fact){.name = "stop_time", .number = s->plan.stop};
+  facts[n++] = (cpl_study_fact){.name = "study", .text = s->identity};
   if (e != NULL && e->solver != NULL)
-    facts[n++] = (cpli_study_fact){.name = "solver", .text = e->solver};
+    facts[n++] = (cpl_study_fact){.name = "solver", .text = e->solver};
   if (e != NULL && !isnan(e->rtol))
-    facts[n++] = (cpli_study_fact){.name = "relative_tolerance", .number = e->rtol};
+    facts[n++] = (cpl_study_fact){.name = "relative_tolerance", .number = e->rtol};
   return n;
 }
 
@@ -88,8 +86,8 @@ cpl_status cpli_study_write_netcdf(const cpli_study* s, const char* path) {
   const cpl_design_def* d = cpl_design_definition(s->def.design);
   const size_t n = d->n_factors, values = cpli_study_values(&s->plan);
   const size_t n_columns = n + s->def.n_measures + s->def.n_curves;
-  cpli_study_fact facts[MAX_FACTS];
-  char seed[32];
+  cpl_study_fact facts[CPLI_MAX_FACTS];
+  char seed[CPLI_SEED_SIZE];
   source from = {.study = s,
                  .factors = cpli_alloc(s->ctx, n, sizeof(double)),
                  .missing = cpli_alloc(s->ctx, values, sizeof(double))};
@@ -114,7 +112,7 @@ cpl_status cpli_study_write_netcdf(const cpli_study* s, const char* path) {
                                   .n_times = s->plan.n_times,
                                   .shape = d->kind == CPL_DESIGN_GRID ? shape : NULL,
                                   .facts = facts,
-                                  .n_facts = list_facts(s, facts, seed, sizeof seed)};
+                                  .n_facts = cpli_study_list_facts(s, facts, seed)};
     st = cpli_netcdf_write(s->ctx, path, &all, next_case, &from);
   }
   const cpl_status closed = cpli_journal_close(from.journal);

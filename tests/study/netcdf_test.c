@@ -22,7 +22,7 @@ static const cpli_study_column measures[] = {
     {"end", "m", "final(e.x)"}, {"time", NULL, NULL}, {"/x", NULL, NULL}};
 static const cpli_study_column curves[] = {{"e.x", "m", NULL}, {"motor.J", "kg.m2", NULL}};
 static const int64_t shape[] = {3, 4};
-static const cpli_study_fact notes[] = {
+static const cpl_study_fact notes[] = {
     {"title", "two masses", 0}, {"seed", NULL, 7}, {"design", "motor.J=1:3:3 \xC3\xA4", 0}};
 
 static const cpli_study_facts study = {

@@ -23,7 +23,7 @@ static double plane(const double* x) { return 7 + 3 * x[0] - 2 * x[1]; }
 // The influence on the plane, of a design that is known by its rows only.
 static cpl_design_kind influence_of(cpl_context* ctx, const char* kind, const char* seed,
                                     int64_t cases, double* rows, cpl_influence* out) {
-  const cpli_study_fact notes[] = {
+  const cpl_study_fact notes[] = {
       {"design", kind, 0}, {"seed", seed, 0}, {"levels", NULL, 4}, {"solver", "cvode", 0}};
   const cpli_study_facts facts = {
       .cases = cases, .factors = factors, .n_factors = 3, .facts = notes, .n_facts = 4};

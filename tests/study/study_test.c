@@ -39,6 +39,9 @@ static cpl_status on_case(void* user, const cpl_study_columns* c, const cpl_stud
   CHECK_STR(c->measures[0], "area");
   CHECK_STR(c->measure_units[0], "m.s");
   CHECK_STR(c->curve_units[0], "m");
+  CHECK_STR(c->measure_texts[0], "integral(x)");
+  CHECK_STR(c->facts[0].name, "title");
+  CHECK_STR(c->facts[0].text, "decay");
   if (one->failure != NULL) {
     CHECK(one->measures == NULL && one->curves == NULL);
     CHECK_CONTAINS(one->failure, "two is too much");
@@ -53,6 +56,11 @@ static cpl_status on_case(void* user, const cpl_study_columns* c, const cpl_stud
     all->worst = fmax(all->worst, fabs(one->curves[i] - x * exp(-k * c->times[i])));
   }
   return CPL_OK;
+}
+
+static cpl_status on_case_fails(void* user, const cpl_study_columns* c, const cpl_study_case* one) {
+  (void)user, (void)c, (void)one;
+  return CPL_ERR_MODEL;
 }
 
 static void a_study(void** state) {
@@ -87,6 +95,20 @@ static void a_study(void** state) {
     CHECK(all.worst < 1e-6);
     CHECK(access("study.journal", F_OK) != 0);
   }
+  // the journal of a study that ended early belongs to this content of the source
+  def.content = "version 1";
+  def.on_case = on_case_fails;
+  CHECK_INT(cpl_study_run(ctx, &def, NULL), CPL_ERR_MODEL);
+  def.on_case = on_case;
+  def.resume = true;
+  def.content = "version 2";
+  CHECK_INT(cpl_study_run(ctx, &def, NULL), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(ctx), "another study");
+  CHECK_CONTAINS(cpl_context_error(ctx), "version 2");
+  def.content = "version 1";
+  all = (collected){0};
+  CHECK_OK(ctx, cpl_study_run(ctx, &def, NULL));
+  CHECK_INT(all.n, 8);
   cpl_design_destroy(design);
   cpl_source_destroy(source);
 }
