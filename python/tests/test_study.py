@@ -284,11 +284,12 @@ def test_threads_study_at_the_same_time(tank):
     def study(x):
         found[x] = cp.sweep(tank, {"k": "0.5:1:20"}, set={"x": x}, measures=["final(x)"], workers=2)["final(x)"]
 
-    threads = [threading.Thread(target=study, args=(x,)) for x in (1, 2, 3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    for _ in range(5):  # a thread loads and unloads the model while others make processes
+        threads = [threading.Thread(target=study, args=(x,)) for x in (1, 2, 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     for x in (1, 2, 3):
         assert found[x] == pytest.approx(x * np.exp(-4 * np.linspace(0.5, 1, 20)), rel=1e-7)
 

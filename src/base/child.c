@@ -58,7 +58,9 @@ static void become_child(cpl_context* ctx, pid_t parent, int keep) {
 pid_t cpli_child_fork(cpl_context* ctx, int keep) {
   const pid_t parent = getpid();
   fflush(NULL);  // buffered output must not be written twice
+  cpli_forks_begin();
   const pid_t pid = fork();
+  cpli_forks_end(pid == 0);
   if (pid > 0) setpgid(pid, pid);  // in both processes, to avoid a race
   if (pid == 0) become_child(ctx, parent, keep);
   return pid;

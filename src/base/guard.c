@@ -75,6 +75,19 @@ static size_t crash_index(int signal) {
 
 const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].text; }
 
+//------------------------------------ forks ------------------------------------
+
+static pthread_rwlock_t forks_lock = PTHREAD_RWLOCK_INITIALIZER;  // readers may be nested
+
+void cpli_forks_hold(void) { pthread_rwlock_rdlock(&forks_lock); }
+void cpli_forks_release(void) { pthread_rwlock_unlock(&forks_lock); }
+void cpli_forks_begin(void) { pthread_rwlock_wrlock(&forks_lock); }
+
+void cpli_forks_end(bool in_child) {
+  if (in_child) pthread_rwlock_init(&forks_lock, NULL);  // it is another thread there
+  else pthread_rwlock_unlock(&forks_lock);
+}
+
 //------------------------------------ copies of this code ------------------------------------
 
 // A library with a copy of this code. Since signal handlers walk through the list, an element stays
@@ -97,7 +110,7 @@ static inner* find_inner(cpli_guard_leaver* leave) {
 }
 
 void cpli_guard_add_inner(cpli_guard_leaver* leave) {
-  pthread_mutex_lock(&inners_mutex);
+  cpli_lock(&inners_mutex);
   inner* at = find_inner(leave);
   if (at == NULL) at = find_inner(NULL);
   if (at == NULL) {
@@ -109,14 +122,14 @@ void cpli_guard_add_inner(cpli_guard_leaver* leave) {
     at->users++;
     at->leave = leave;
   }
-  pthread_mutex_unlock(&inners_mutex);
+  cpli_unlock(&inners_mutex);
 }
 
 void cpli_guard_remove_inner(cpli_guard_leaver* leave) {
-  pthread_mutex_lock(&inners_mutex);
+  cpli_lock(&inners_mutex);
   inner* at = find_inner(leave);
   if (at != NULL && --at->users == 0) at->leave = NULL;
-  pthread_mutex_unlock(&inners_mutex);
+  cpli_unlock(&inners_mutex);
 }
 
 cpli_guard_leaver* cpli_guard_become_inner(void) {

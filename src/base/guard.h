@@ -8,6 +8,7 @@
 #pragma once
 
 #include <assert.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,6 +94,24 @@ const char* cpli_guard_text(int signal);
 /// This process serves one model: crashes and exit() outside guarded calls end it at once, without
 /// the handlers inherited from the parent process.
 void cpli_guard_own_process(void);
+
+/// While any thread is between these two, cpli_child_fork() waits: in the child nobody would
+/// release a lock, such as those of the loader, that another thread holds. They may be nested.
+void cpli_forks_hold(void);
+void cpli_forks_release(void);
+/// Around fork(): waits until nobody holds it off.
+void cpli_forks_begin(void);
+void cpli_forks_end(bool in_child);
+
+/// A mutex of the process that a forked child uses, too.
+static inline void cpli_lock(pthread_mutex_t* m) {
+  cpli_forks_hold();
+  pthread_mutex_lock(m);
+}
+static inline void cpli_unlock(pthread_mutex_t* m) {
+  pthread_mutex_unlock(m);
+  cpli_forks_release();
+}
 
 // The name of the call in progress, for processes that outlive this one. NULL: not requested.
 extern CPLI_GUARD_TLS const char* volatile* cpli_guard_note;

@@ -30,33 +30,33 @@ static pthread_mutex_t listeners_lock = PTHREAD_MUTEX_INITIALIZER;
 static cpli_fmi1* listeners;
 
 void cpli_fmi1_listen(cpli_fmi1* in) {
-  pthread_mutex_lock(&listeners_lock);
+  cpli_lock(&listeners_lock);
   in->next = listeners;
   listeners = in;
-  pthread_mutex_unlock(&listeners_lock);
+  cpli_unlock(&listeners_lock);
 }
 
 void cpli_fmi1_stop_listening(cpli_fmi1* in) {
-  pthread_mutex_lock(&listeners_lock);
+  cpli_lock(&listeners_lock);
   for (cpli_fmi1** at = &listeners; *at != NULL; at = &(*at)->next) {
     if (*at != in) continue;
     *at = in->next;
     break;
   }
-  pthread_mutex_unlock(&listeners_lock);
+  cpli_unlock(&listeners_lock);
 }
 
 // By the FMU's pointer; by name while it has none, or hands over another than it should.
 static cpli_fmi1* listener(fmiComponent c, const char* name) {
   cpli_fmi1 *found = NULL, *in = NULL;
-  pthread_mutex_lock(&listeners_lock);
+  cpli_lock(&listeners_lock);
   for (in = listeners; in != NULL && found == NULL; in = in->next) {
     if (c != NULL && in->base.instance == c) found = in;
   }
   for (in = listeners; in != NULL && found == NULL; in = in->next) {
     if (name != NULL && strcmp(in->base.name, name) == 0) found = in;
   }
-  pthread_mutex_unlock(&listeners_lock);
+  cpli_unlock(&listeners_lock);
   return found;
 }
 

@@ -33,7 +33,9 @@ typedef struct opening {
 static void* open_one(opening* op, const char* path, int flags) {
   void* volatile handle = NULL;
   volatile int crash = 0;
+  cpli_forks_hold();
   CPLI_GUARDED(handle = cpli_load(path, RTLD_NOW | RTLD_LOCAL | flags), crash = crash_signal);
+  cpli_forks_release();
   const char* text = handle == NULL && crash == 0 ? dlerror() : NULL;
   if (crash != 0) {
     op->lib->locked = true;
@@ -175,7 +177,9 @@ static cpl_status find_binary(cpli_library* lib, const cpli_fmu_kind* kind) {
 // Destructors of the library run inside dlclose; a crash there comes too late to spoil a run.
 static void close_one(cpli_library* lib, void* handle) {
   volatile int crash = 0;
+  cpli_forks_hold();
   CPLI_GUARDED(dlclose(handle), crash = crash_signal);
+  cpli_forks_release();
   if (crash == 0) return;
   lib->locked = true;
   cpl_log(lib->fmu->base.ctx, CPL_LOG_WARNING, lib->fmu->base.path,

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "couplet/fmi.h"
 #include "format/folder.h"
 
@@ -139,25 +140,25 @@ static void remove_first(int32_t n) {
 }
 
 static void clear(void) {
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   pool.at_exit = false;
   if (is_home()) remove_first(pool.n);
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
 }
 
 void cpl_fmu_keep_unpacked(int32_t n) {
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   if (pool.process != getpid()) pool.n = 0;  // those of the process that forked this one
   pool.process = getpid();
   pool.wanted = n < 0 ? 0 : n > MAX_KEPT ? MAX_KEPT : n;
   if (pool.n > pool.wanted) remove_first(pool.n - pool.wanted);
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
 }
 
 bool cpli_unpacked_prepare(const cpli_zip_id* archive, const char* folder) {
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   const bool wanted = is_home();
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
   survey s = {.stamp = true};
   struct statfs system;
   if (!wanted || !has_settled(archive) || !visit_all(&s, folder) || s.bytes > MAX_BYTES)
@@ -179,14 +180,14 @@ cpl_status cpli_unpacked_take(cpl_context* ctx, const cpli_zip_id* archive, char
   const size_t len = strlen(base);
   char* folder = NULL;
   *out = NULL;
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   for (int32_t i = is_home() ? pool.n : 0; folder == NULL && i > 0; i--) {
     const kept* k = &pool.items[i - 1];
     if (cpli_zip_same_file(&k->archive, archive) && strncmp(k->folder, base, len) == 0 &&
         k->folder[len] == '/')
       folder = pick(i - 1);
   }
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
   if (folder == NULL) return CPL_OK;
   survey s = {0};
   const bool unchanged = visit_all(&s, folder);
@@ -199,7 +200,7 @@ cpl_status cpli_unpacked_take(cpl_context* ctx, const cpli_zip_id* archive, char
 bool cpli_unpacked_keep(const cpli_zip_id* archive, const char* folder) {
   if (is_loaded(folder)) return false;
   char* copy = strdup(folder);
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   bool done = copy != NULL && is_home() && (pool.at_exit || atexit(clear) == 0);
   if (done) {
     pool.at_exit = true;
@@ -207,7 +208,7 @@ bool cpli_unpacked_keep(const cpli_zip_id* archive, const char* folder) {
     pool.items[pool.n++] = (kept){*archive, copy};
     copy = NULL;
   }
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
   free(copy);
   return done;
 }

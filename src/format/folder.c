@@ -5,7 +5,6 @@
 // can be taken was left by a process that was killed. Files are removed relative to open
 // descriptors.
 #include "format/folder.h"
-#include "format/source_loc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +16,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/guard.h"
+#include "format/source_loc.h"
 
 const char* cpli_temp_base(void) {
   const char* base = getenv("TMPDIR");
@@ -150,11 +152,11 @@ static cpl_status make_folder(cpl_context* ctx, const char* base, char** out) {
 cpl_status cpli_temp_folder_make(cpl_context* ctx, char** out) {
   const char* base = cpli_temp_base();
   *out = NULL;
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   cpl_status st = make_folder(ctx, base, out);
   const int cause = errno;
   if (st < 0) remove_own();
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
   if (st != CPL_ERR_IO) return st;
   return cpl_fail(ctx, CPL_ERR_IO, "cannot make a temporary folder in %s: %s", base,
                   strerror(cause));
@@ -164,9 +166,9 @@ int cpli_temp_folder_erase(const char* path) {
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   bool done = folder >= 0 && empty_folder(folder) && rmdir(path) == 0;
   const int cause = errno;
-  pthread_mutex_lock(&mutex);
+  cpli_lock(&mutex);
   remove_own();
-  pthread_mutex_unlock(&mutex);
+  cpli_unlock(&mutex);
   return done ? 0 : cause != 0 ? cause : EIO;
 }
 

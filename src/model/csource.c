@@ -27,7 +27,11 @@ static void destroy(cpl_source* source) {
   csource* src = (csource*)source;
   cpl_context* ctx = source->ctx;
   cpli_cmodel_destroy(src->cm);
-  if (src->library != NULL && !cpli_threads_remain(&src->before)) dlclose(src->library);
+  if (src->library != NULL && !cpli_threads_remain(&src->before)) {
+    cpli_forks_hold();
+    dlclose(src->library);
+    cpli_forks_release();
+  }
   cpli_free(ctx, src->path);
   cpli_free(ctx, src);
 }
@@ -82,7 +86,9 @@ static cpl_status check_version(cpl_context* ctx, const char* path, int version)
 static cpl_status load(csource* src, const char* library, const cpl_model_def** def) {
   opening op = {.library = library};
   cpli_loaded_note(&src->before);
+  cpli_forks_hold();
   const char* crash = cpli_guard_run(open_library, &op);
+  cpli_forks_release();
   src->library = op.handle;
   if (crash != NULL)
     return cpli_fail_file(src->base.ctx,

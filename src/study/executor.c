@@ -490,9 +490,7 @@ static cpl_status say_what_is_kept(executor* e, cpl_status st, const cpl_error* 
   if (!is_lasting(st)) return st;
   char* text = cpli_strdup(e->ctx, error->text);
   if (text == NULL) return st;
-  cpl_fail(e->ctx, st,
-           "%s; %" PRId64 " of %" PRId64 " cases are kept, and the study can be resumed", text,
-           done, total);
+  cpl_fail(e->ctx, st, "%s; finished cases are kept, and the study can be resumed", text);
   cpli_free(e->ctx, text);
   return st;
 }

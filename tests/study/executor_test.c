@@ -394,7 +394,8 @@ static void study_on_a_full_disk(rlim_t limit) {
   CHECK_INT(execute(&t, 5000, (cpli_execution){.workers = 2}, &p), CPL_ERR_IO);
   CHECK_CONTAINS(cpl_context_error(ctx), "study.journal: cannot be written: File too large");
   if (limit > 100)  // otherwise there is not even a header
-    CHECK_CONTAINS(cpl_context_error(ctx), " of 5000 cases are kept, and the study can be resumed");
+    CHECK_CONTAINS(cpl_context_error(ctx),
+                   "; finished cases are kept, and the study can be resumed");
   CHECK(p.done < 5000);
   cpl_context_destroy(ctx);
   _exit(0);
