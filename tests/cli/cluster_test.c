@@ -50,17 +50,22 @@ static void the_same_file_for_any_number_of_ranks(void** state) {
   if (!have_mpi()) return;
   use_folders();
   write_text("decay.c", decay);
-  const char* const alone[] = {"sweep", "decay.c",  "--over", "k=1:9:17",  "--stop", "2",
-                               "-m",    "final(x)", "-o",     "alone.csv", "-q",     NULL};
-  CHECK_INT(run_couplet(alone), 0);
+  CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1:9:17", "--stop", "2", "-m", "final(x)",
+                    "--curve", "x", "-o", "alone.csv", "-o", "alone.nc", "-q"),
+            0);
   char* expected = strdup(text_of("alone.csv"));
   CHECK_INT(count_of(expected, "\n"), 18);
   for (int ranks = 1; ranks <= 4; ranks *= 2) {
     unlink("ranks.csv");
-    const int code = mpirun(
-        ranks, "decay.c --over k=1:9:17 --stop 2 -m 'final(x)' -o ranks.csv --progress none");
+    const int code = mpirun(ranks,
+                            "decay.c --over k=1:9:17 --stop 2 -m 'final(x)' --curve x "
+                            "-o ranks.csv -o ranks.nc --progress none");
     if (code != 0) fail_msg("mpirun: exit code %d: %s", code, text_of("mpi.err"));
     CHECK_STR(text_of("ranks.csv"), expected);
+    // all dimensions, variables and attributes
+    CHECK_INT(system("ncdump -n study -p 9,17 alone.nc >alone.txt && "
+                     "ncdump -n study -p 9,17 ranks.nc >ranks.txt && cmp alone.txt ranks.txt"),
+              0);
     CHECK_INT(count_of(text_of("mpi.out"), "decay.c: 17 cases in "), 1);
   }
   free(expected);
