@@ -8,6 +8,7 @@ set(SLOW_TESTS
   "^(browser|foreign|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
   "^aggregate/(directional|event_order|serialize)$"
   "^analysis/large$"
+  "^base/child$"
   "^assemble/(follow|snapshot|switching_loop|tlm)$"
   "^fmi/(image|library|mutation)$"
   "^format/number$"

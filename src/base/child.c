@@ -35,7 +35,7 @@ static void on_orphaned(int signal_number) {
   raise(SIGKILL);
 }
 
-static void become_child(cpl_context* ctx, pid_t parent, int keep) {
+static void become_child(cpl_context* ctx, pid_t parent, int keep, bool alone) {
   setpgid(0, 0);
   signal(orphan_signal(), on_orphaned);
   prctl(PR_SET_PDEATHSIG, orphan_signal());
@@ -49,7 +49,7 @@ static void become_child(cpl_context* ctx, pid_t parent, int keep) {
   signal(SIGTTOU, SIG_IGN);  // it writes to the terminal from the background
   close_others(keep);
   cpli_guard_top = NULL;
-  cpli_guard_own_process();
+  cpli_guard_own_process(alone);
   cpli_watch_steps(ctx, NULL, NULL);  // the parent reports progress
 }
 
@@ -58,11 +58,11 @@ static void become_child(cpl_context* ctx, pid_t parent, int keep) {
 pid_t cpli_child_fork(cpl_context* ctx, int keep) {
   const pid_t parent = getpid();
   fflush(NULL);  // buffered output must not be written twice
-  cpli_forks_begin();
+  const bool alone = cpli_forks_begin();
   const pid_t pid = fork();
   cpli_forks_end(pid == 0);
   if (pid > 0) setpgid(pid, pid);  // in both processes, to avoid a race
-  if (pid == 0) become_child(ctx, parent, keep);
+  if (pid == 0) become_child(ctx, parent, keep, alone);
   return pid;
 }
 

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -79,9 +80,10 @@ const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].te
 
 static pthread_rwlock_t forks_lock = PTHREAD_RWLOCK_INITIALIZER;  // readers may be nested
 
+bool cpli_process_ends;
+
 void cpli_forks_hold(void) { pthread_rwlock_rdlock(&forks_lock); }
 void cpli_forks_release(void) { pthread_rwlock_unlock(&forks_lock); }
-void cpli_forks_begin(void) { pthread_rwlock_wrlock(&forks_lock); }
 
 void cpli_forks_end(bool in_child) {
   if (in_child) pthread_rwlock_init(&forks_lock, NULL);  // it is another thread there
@@ -332,6 +334,13 @@ static void begin(void) {
   pthread_atfork(NULL, NULL, count_fork);
 }
 
+bool cpli_forks_begin(void) {
+  struct stat tasks;
+  pthread_once(&once, begin);  // in the child it could wait for a lock of the C library
+  pthread_rwlock_wrlock(&forks_lock);
+  return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
+}
+
 static void install(void) {
   struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigemptyset(&action.sa_mask);
@@ -392,7 +401,7 @@ static void end_of_process(int code, void* unused) {
   _exit(code);
 }
 
-void cpli_guard_own_process(void) {
+void cpli_guard_own_process(bool alone) {
   for (size_t i = 0; i < CAUGHT; i++) signal(crashes[i].signal, SIG_DFL);
   is_inner = false;
   cpl_guard_crashes();
@@ -400,5 +409,6 @@ void cpli_guard_own_process(void) {
   this_thread.next = NULL;  // the others do not exist in the child
   threads = cpli_guard_thread_ready ? &this_thread : NULL;
   pthread_mutex_init(&threads_mutex, NULL);
-  on_exit(end_of_process, NULL);
+  // before the handlers of the program; otherwise on_exit_of_model() is among them
+  if (alone) on_exit(end_of_process, NULL);
 }

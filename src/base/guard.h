@@ -92,16 +92,21 @@ bool cpli_guard_withdraw(void);
 const char* cpli_guard_text(int signal);
 
 /// This process serves one model: crashes and exit() outside guarded calls end it at once, without
-/// the handlers inherited from the parent process.
-void cpli_guard_own_process(void);
+/// the handlers inherited from the parent process. `alone`: as cpli_forks_begin().
+void cpli_guard_own_process(bool alone);
 
 /// While any thread is between these two, cpli_child_fork() waits: in the child nobody would
 /// release a lock, such as those of the loader, that another thread holds. They may be nested.
 void cpli_forks_hold(void);
 void cpli_forks_release(void);
-/// Around fork(): waits until nobody holds it off.
-void cpli_forks_begin(void);
+/// Around fork(): waits until nobody holds it off. Returns: this is the only thread, so that the
+/// child finds no lock of the C library taken.
+bool cpli_forks_begin(void);
 void cpli_forks_end(bool in_child);
+
+/// Set at the end of a forked process, in which libraries stay loaded: what unloads them takes a
+/// lock that a thread of the parent may have held at the fork.
+extern bool cpli_process_ends;
 
 /// A mutex of the process that a forked child uses, too.
 static inline void cpli_lock(pthread_mutex_t* m) {

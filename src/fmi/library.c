@@ -197,7 +197,8 @@ static void share_guard(cpli_library* lib) {
 
 static void destroy(cpli_library* lib) {
   if (lib == NULL) return;
-  if (lib->handle != NULL && cpli_threads_remain(&lib->before)) lib->locked = true;
+  if (lib->handle != NULL && (cpli_process_ends || cpli_threads_remain(&lib->before)))
+    lib->locked = true;
   if (lib->hosted != NULL) lib->hosted->close(lib->hosted);
   if (!lib->locked && lib->leave != NULL) cpli_guard_remove_inner(lib->leave);
   if (!lib->locked && lib->handle != NULL) close_one(lib, lib->handle);

@@ -27,7 +27,7 @@ static void destroy(cpl_source* source) {
   csource* src = (csource*)source;
   cpl_context* ctx = source->ctx;
   cpli_cmodel_destroy(src->cm);
-  if (src->library != NULL && !cpli_threads_remain(&src->before)) {
+  if (src->library != NULL && !cpli_process_ends && !cpli_threads_remain(&src->before)) {
     cpli_forks_hold();
     dlclose(src->library);
     cpli_forks_release();

@@ -117,6 +117,7 @@ static void record_failure(worker* w, cpli_journal_slot* s, const char* failure)
 static _Noreturn void end_in_order(worker* w) {
   atomic_store(&w->page->current, CPLI_IDLE);
   send_batch(w);
+  cpli_process_ends = true;
   if (w->cases->close != NULL) w->cases->close(w->cases->user);
   fflush(NULL);
   _exit(0);

@@ -17,7 +17,7 @@ static const double times[TIMES] = {0, 0.5, 1, 2};
 static const cpli_study_column factors[] = {{"a", "kg", "a mass"}, {"</script>", NULL, NULL}};
 static const cpli_study_column measures[] = {{"y", "m", "final(x)"}, {"count", NULL, NULL}};
 static const cpli_study_column curves[] = {{"x", "m", NULL}, {"on", NULL, NULL}};
-static const cpli_study_fact notes[] = {{"title", "a study", 0}, {"stop_time", NULL, 2}};
+static const cpl_study_fact notes[] = {{"title", "a study", 0}, {"stop_time", NULL, 2}};
 
 static const cpli_study_facts study = {.cases = CASES,
                                        .factors = factors,
