@@ -695,6 +695,7 @@ static void offer(cpli_aggregate* a) {
   can->save_restore = can->serialize = true;
   for (int32_t i = 0; i < a->n_parts; i++) {
     const cpl_component* part = &a->parts[i].m->base;
+    a->any_breaks = a->any_breaks || a->parts[i].m->ops->next_break != NULL;
     can->save_restore = can->save_restore && part->ops->save != NULL;
     can->serialize = can->serialize && part->ops->save != NULL && cpli_serial_can(part);
   }

@@ -243,6 +243,7 @@ typedef struct cpli_aggregate {
   int64_t runs, events;    // counters: validity of values cached per run or between events
   int64_t evaluations;     // likewise, of values cached at one point
   int32_t stop;            // the event that requests a stop, from 1; 0: none
+  bool any_breaks;         // components may have kinks
   bool ignores_steps;      // nothing is to be done when a step is completed
   bool verified;           // the components' dependencies have been verified
   bool fresh;              // value[] belongs to the current point

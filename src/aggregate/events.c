@@ -148,7 +148,7 @@ static double next_time(cpli_aggregate* a) {
 cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance) {
   const cpli_aggregate* a = (const cpli_aggregate*)m;
   cpl_break next = {INFINITY, 0};
-  for (int32_t k = 0; k < a->n_parts; k++) {
+  for (int32_t k = 0; k < a->n_parts && a->any_breaks; k++) {
     cpl_model* part = a->parts[k].m;
     if (part->ops->next_break == NULL) continue;
     next = cpli_first_break(next, part->ops->next_break(part, t, tolerance));

@@ -188,8 +188,8 @@ static cpl_status evaluate_indicators(cpli_c_instance* in, double* z) {
 
 //------------------------------------ values ------------------------------------
 
-// What has to be computed for the references: derivatives, outputs or nothing.
-static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
+// The same for references of any kinds.
+static cpl_status need_each(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   const cpli_layout* at = &in->cm->at;
   bool dx = false, y = false, a = false, g = false, other = false;
   for (size_t i = 0; i < n; i++) {
@@ -210,6 +210,20 @@ static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
   if (st == CPL_OK && g) st = cpli_cmodel_need_residuals(in);
   if (st == CPL_OK && other) st = cpli_cmodel_initialize(in);
   return st;
+}
+
+// What has to be computed for the references: derivatives, outputs or nothing.
+static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
+  const cpli_layout* at = &in->cm->at;
+  uint32_t min = UINT32_MAX, max = 0;
+  for (size_t i = 0; i < n; i++) {
+    min = refs[i] < min ? refs[i] : min;
+    max = refs[i] > max ? refs[i] : max;
+  }
+  if (n > 0 && max < at->dx) return cpli_cmodel_initialize(in);
+  if (n > 0 && min >= at->y && max < at->a) return need_outputs(in);
+  if (n > 0 && min >= at->dx && max < at->y) return need_derivatives(in);
+  return need_each(in, refs, n);
 }
 
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
