@@ -66,6 +66,7 @@ class Bench:
         self.bare_system = os.path.join(build, "bench", "bare_system")
         self.bare_master = os.path.join(build, "bench", "bare_master")
         self.bare_modes = os.path.join(build, "bench", "bare_modes")
+        self.bare_calls = os.path.join(build, "bench", "bare_calls")
         self.bare_grid = os.path.join(build, "bench", "bare_grid")
         self.light = os.path.join(build, "bench", "light.so")
         self.models = os.path.join(os.path.dirname(os.path.abspath(__file__)), "models")
@@ -339,6 +340,16 @@ class Bench:
         run = [self.couplet, "run", self.path("instances.yaml"), "--one-solver", "--stop-time", "0", "-q", "-o", self.path("x.csv")]
         self.report("100,000 instances of one FMU: open and start, CPU", min(cpu_seconds(run) for _ in range(2)), "s", 6)
         self.report("100,000 instances of one FMU: memory", peak_megabytes(run), "MB", 2000)
+
+    def calls_of_fmus(self):
+        """What an FMU needs for a right-hand side, without couplet around it: references 0 to 3 are the inputs of plate_cell."""
+        self.fmu("plate_cell")
+        call = [self.bare_calls, self.binary("plate_cell"), guid_of(self.path("plate_cell"))]
+        least_ns, mean_ns = (
+            [float(x) for x in subprocess.run([*call, n, "30", "1", "0", "1", "2", "3"], check=True, capture_output=True,
+                                              text=True).stdout.split()] for n in ("1", "10000"))
+        self.report("right-hand side of one FMU of couplet, again and again", least_ns[0], "ns", 150)
+        self.report("right-hand side of 10,000 FMUs of couplet in turn, mean", mean_ns[1], "ns", 400)
 
     def small_fmu(self):
         """The whole process of a run of a small FMU."""
@@ -670,7 +681,7 @@ def main():
         bench = Bench(build, folder)
         for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
-                     bench.many_instances, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
+                     bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
                      bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases):
             if not parts or part.__name__ in parts:
                 part()
