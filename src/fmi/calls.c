@@ -114,9 +114,20 @@ static cpl_status lost(cpli_fmu_instance* in, const cpli_fmu_call* call, const c
                      at_time(in, when, sizeof when), how);
 }
 
+static const cpli_fmu_call* call_that_failed(const cpli_fmu_instance* in,
+                                             const cpli_fmu_call* called) {
+  const cpli_hosted* hosted = in->lib->hosted;
+  size_t n = 0;
+  const cpli_fmu_call* calls = in->api->calls(&n);
+  for (size_t i = 0; i < n && hosted != NULL && hosted->failed != NULL; i++)
+    if (strcmp(calls[i].name, hosted->failed) == 0) return &calls[i];
+  return called;
+}
+
 cpl_status cpli_check_result(cpli_fmu_instance* in, const cpli_fmu_call* call, int status,
                              int signal) {
   if (status == CPLI_FMU_OK) return CPL_OK;
+  call = call_that_failed(in, call);
   if (in->lib->hosted != NULL && in->lib->hosted->lost != NULL)
     return lost(in, call, in->lib->hosted->lost);
   if (status == CPLI_CRASHED) return crashed(in, call, signal);

@@ -36,6 +36,12 @@ static void select_it(cpli_hosted* r, cpli_fmu_instance* in) {
 
 cpli_foreign* cpli_foreign_selected(void) { return selected; }
 
+static const cpli_forwarder* functions_of(const cpli_foreign* f, size_t* n) {
+  return f->fmu->version == 1   ? cpli_foreign_fmi1(n)
+         : f->fmu->version == 2 ? cpli_foreign_fmi2(n)
+                                : cpli_foreign_fmi3(n);
+}
+
 //------------------------------------ how a process ends ------------------------------------
 
 static const struct {
@@ -172,7 +178,9 @@ static void run_callback(cpli_foreign* f) {
   const uint64_t end =
       c->end >= at + sizeof *c && c->end <= f->channel.size ? c->end : at + sizeof *c;
   f->top = (end + WIRE_ALIGN - 1) / WIRE_ALIGN * WIRE_ALIGN;
+  f->nested++;
   if (f->in != NULL && f->fmu->version == 3) cpli_foreign_fmi3_callback(f, f->head->callback, c);
+  f->nested--;
   f->top = before;
   c->function = WIRE_RETURN;
   f->head->call = at;
@@ -197,16 +205,34 @@ static void receive(void* user, uint32_t level, const char* who, const char* tex
   if (f->in != NULL) cpli_message(f->in, (int)level, who, copy);
 }
 
-// The calling thread must not leave the call by a jump: that the process ends is enough.
-static bool run(cpli_foreign* f, wire_call* c, double limit) {
+static const char* name_of(const cpli_foreign* f, uint32_t function) {
+  size_t n = 0;
+  const cpli_forwarder* all = functions_of(f, &n);
+  for (size_t i = 0; i < n; i++)
+    if (all[i].function == function) return all[i].name;
+  return NULL;
+}
+
+// The calling thread must not leave the call by a jump: that the process ends is enough. The calls
+// that were posted go first; *c becomes the last one that was executed.
+static bool run(cpli_foreign* f, wire_call** last, double limit) {
   cpli_guard_frame* top = cpli_guard_top;
   cpli_guard_top = NULL;
-  const uint64_t before = f->top;
+  wire_call* c = *last;
+  const uint64_t at = (uint64_t)((char*)c - f->channel.data);
+  const uint64_t before = f->n_posted > 0 ? f->posted[0].at : at;
   f->head->call = before;
   f->top = (c->end + WIRE_ALIGN - 1) / WIRE_ALIGN * WIRE_ALIGN;
   const cpli_answer answer = ask(f, limit);
   f->top = before;
   f->answer = c;
+  f->base.failed = NULL;
+  for (size_t i = 0; i < f->n_posted; i++) {
+    if (f->head->call != f->posted[i].at) continue;
+    f->base.failed = name_of(f, f->posted[i].function);
+    *last = (wire_call*)(f->channel.data + f->posted[i].at);
+  }
+  f->n_posted = 0;
   if ((answer != CPLI_ANSWERED || f->head->crash != 0) && f->base.lost == NULL) {
     describe_end(f, answer, limit);
     f->too_late = answer == CPLI_TOO_LATE;
@@ -226,6 +252,39 @@ static double limit_of(const cpli_foreign* f, uint32_t function) {
   }
 }
 
+// Functions that only set values, while a simulation is going on: their failure can be reported by
+// the next call. Not with a call log, which has the status of each.
+static bool may_wait(const cpli_foreign* f, uint32_t function) {
+  static const uint32_t waiting[] = {WIRE_fmiSetReal,
+                                     WIRE_fmiSetInteger,
+                                     WIRE_fmiSetBoolean,
+                                     WIRE_fmiSetTime,
+                                     WIRE_fmi2SetReal,
+                                     WIRE_fmi2SetInteger,
+                                     WIRE_fmi2SetBoolean,
+                                     WIRE_fmi2SetTime,
+                                     WIRE_fmi3SetFloat32,
+                                     WIRE_fmi3SetFloat64,
+                                     WIRE_fmi3SetInt32,
+                                     WIRE_fmi3SetInt64,
+                                     WIRE_fmi3SetBoolean,
+                                     WIRE_fmi3SetTime,
+                                     WIRE_fmiSetContinuousStates,
+                                     WIRE_fmi2SetContinuousStates,
+                                     WIRE_fmi3SetContinuousStates};
+  const cpli_fmu_instance* in = f->in;
+  if (in == NULL || in->scheduled || f->fmu->call_log != NULL || f->nested > 0) return false;
+  if (in->phase != CPLI_CONTINUOUS && in->phase != CPLI_STEPPING) return false;
+  for (size_t i = 0; i < CPLI_COUNT(waiting); i++)
+    if (waiting[i] == function) return f->n_posted < CPLI_POSTED;
+  return false;
+}
+
+static void post(cpli_foreign* f, const wire_call* c) {
+  f->posted[f->n_posted++] = (cpli_posted){f->top, c->function};
+  f->top = (c->end + WIRE_ALIGN - 1) / WIRE_ALIGN * WIRE_ALIGN;
+}
+
 int cpli_foreign_call(cpli_foreign* f, uint32_t function, const cpli_transfer* args, size_t n) {
   wire_call* c = (wire_call*)(f->channel.data + f->top);
   assert(n <= WIRE_ARGS);
@@ -235,6 +294,7 @@ int cpli_foreign_call(cpli_foreign* f, uint32_t function, const cpli_transfer* a
     c->function = function;
     c->status = CPLI_FMU_ERROR;
     c->end = f->top + sizeof *c;
+    c->next = 0;
   }
   for (size_t i = 0; i < n && fits; i++) fits = put(f, c, &args[i], &c->args[i]);
   if (!fits) {
@@ -242,9 +302,14 @@ int cpli_foreign_call(cpli_foreign* f, uint32_t function, const cpli_transfer* a
     if (f->in != NULL) cpli_message(f->in, CPLI_FMU_ERROR, "", text);
     return CPLI_FMU_ERROR;
   }
+  if (f->n_posted > 0)
+    ((wire_call*)(f->channel.data + f->posted[f->n_posted - 1].at))->next = f->top;
+  if (may_wait(f, function)) return post(f, c), CPLI_FMU_OK;
   uint64_t offsets[WIRE_ARGS];  // the host must not change where results are read
   for (size_t i = 0; i < n; i++) offsets[i] = c->args[i].value.offset;
-  if (!run(f, c, limit_of(f, function))) return CPLI_CRASHED;
+  wire_call* last = c;
+  if (!run(f, &last, limit_of(f, function))) return CPLI_CRASHED;
+  if (last != c) return last->status;
   for (size_t i = 0; i < n; i++) {
     if (args[i].kind == CPLI_TRANSFER_OUT && args[i].count > 0)
       memcpy(args[i].out, f->channel.data + offsets[i], args[i].count * args[i].size);
@@ -389,13 +454,11 @@ static void close_it(cpli_hosted* r) {
 static void* symbol(const cpli_hosted* r, const char* name) {
   const cpli_foreign* f = (const cpli_foreign*)r;
   size_t n = 0;
-  const cpli_forwarder* stubs = f->fmu->version == 1   ? cpli_foreign_fmi1(&n)
-                                : f->fmu->version == 2 ? cpli_foreign_fmi2(&n)
-                                                       : cpli_foreign_fmi3(&n);
+  const cpli_forwarder* all = functions_of(f, &n);
   for (size_t i = 0; i < n; i++) {
     void* address = NULL;
-    if (strcmp(stubs[i].name, name) != 0 || !f->exported[stubs[i].function]) continue;
-    memcpy(&address, &stubs[i].call, sizeof address);
+    if (strcmp(all[i].name, name) != 0 || !f->exported[all[i].function]) continue;
+    memcpy(&address, &all[i].call, sizeof address);
     return address;
   }
   return NULL;

@@ -13,7 +13,13 @@
 #include "fmi/instance.h"
 #include "fmi/platform.h"
 
-enum { CPLI_KEPT_BLOCKS = 16 };
+enum { CPLI_KEPT_BLOCKS = 16, CPLI_POSTED = 64 };
+
+// A call that is sent together with the next one.
+typedef struct cpli_posted {
+  uint64_t at;
+  uint32_t function;
+} cpli_posted;
 
 typedef struct cpli_foreign {
   cpli_hosted base;
@@ -22,7 +28,10 @@ typedef struct cpli_foreign {
   cpli_fmu_instance* in;  // the instance that it serves; NULL before it is made
   cpli_channel channel;
   wire_head* head;
-  uint64_t top;       // of the memory: free from here on
+  uint64_t top;  // of the memory: free from here on
+  cpli_posted posted[CPLI_POSTED];
+  size_t n_posted;
+  int nested;         // callbacks in progress
   wire_call* answer;  // of the last call
   bool exported[WIRE_FUNCTIONS];
   char* kept[CPLI_KEPT_BLOCKS];  // returned texts and bytes, of one call each

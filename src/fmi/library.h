@@ -14,6 +14,9 @@ struct cpli_fmu_instance;
 // A binary for another platform, in a process of its own (foreign.h).
 typedef struct cpli_hosted {
   const char* lost;  // why the process has ended; NULL: it runs
+  /// Calls that only set values are sent together with the next one. The function that failed in
+  /// place of the one that was called; NULL: that one.
+  const char* failed;
   /// The function that forwards calls of `name`; NULL: the binary does not export it.
   void* (*symbol)(const struct cpli_hosted* r, const char* name);
   /// Messages are those of this instance. In this thread functions that take no instance are

@@ -186,6 +186,30 @@ static void crashes_are_errors(void** state) {
   }
 }
 
+// Values that are set are sent with the next call: a failure is that of the function that failed.
+static void failures_have_the_name_of_their_function(void** state) {
+  (void)state;
+  static const char* const functions[] = {"fmi2SetTime", "fmi2SetContinuousStates",
+                                          "fmi2GetDerivatives"};
+  static const char* const kinds[] = {"error", "discard", "fatal", "warning"};
+  char wanted[64], here[4096];
+  for (int n = 0; n < 12; n++) {
+    snprintf(wanted, sizeof wanted, "%s:20:%s", functions[n / 4], kinds[n % 4]);
+    setenv("PROBE_FAULT", wanted, 1);
+    const int code = COUPLET("run", getenv("COUPLET_PROBE"), "--as", "me", "-o", "here.csv");
+    snprintf(here, sizeof here, "%s", complained);
+    CHECK_CONTAINS(here, functions[n / 4]);
+    for (int i = 0; i < N_PLATFORMS; i++) {
+      unsetenv("PROBE_FAULT");
+      if (!runs(i)) continue;
+      setenv("PROBE_FAULT", wanted, 1);
+      CHECK_CODE(code, "run", at(platforms[i], "probe"), "--as", "me", "-o", "here.csv");
+      CHECK_STR(complained, here);
+    }
+    unsetenv("PROBE_FAULT");
+  }
+}
+
 // Processes whose command line has this text.
 static int processes_with(const char* text) {
   DIR* dir = opendir("/proc");
@@ -338,6 +362,7 @@ int main(void) {
       cmocka_unit_test(systems_too),
       cmocka_unit_test(a_binary_for_this_platform_comes_first),
       cmocka_unit_test(crashes_are_errors),
+      cmocka_unit_test(failures_have_the_name_of_their_function),
       cmocka_unit_test(hosts_end_with_it),
       cmocka_unit_test(missing_libraries_are_named),
       cmocka_unit_test(without_wine),

@@ -20,7 +20,7 @@
 #include "fmi/fmi2_functions.h"
 #include "fmi/fmi3_functions.h"
 
-enum { WIRE_VERSION = 1, WIRE_ARGS = 12, WIRE_ALIGN = 16, WIRE_TEXT = 1024 };
+enum { WIRE_VERSION = 2, WIRE_ARGS = 12, WIRE_ALIGN = 16, WIRE_TEXT = 1024 };
 
 typedef union wire_value {
   double real;
@@ -37,6 +37,8 @@ typedef struct wire_call {
   uint32_t function;  // wire_function
   int32_t status;     // of the answer
   uint64_t end;       // the first byte behind the call and its arrays
+  uint64_t next;      // the call that follows; 0: none
+  uint64_t unused;
   wire_arg args[WIRE_ARGS];
 } wire_call;
 
@@ -59,8 +61,8 @@ typedef struct wire_head {
   char text[WIRE_TEXT];  // why the binary could not be loaded; the module of a crash
 } wire_head;
 
-static_assert(sizeof(wire_arg) == 16 && offsetof(wire_call, args) == 16 &&
-                  sizeof(wire_call) == 16 + 16 * WIRE_ARGS && sizeof(wire_bytes) == 16 &&
+static_assert(sizeof(wire_arg) == 16 && offsetof(wire_call, args) == 32 &&
+                  sizeof(wire_call) == 32 + 16 * WIRE_ARGS && sizeof(wire_bytes) == 16 &&
                   offsetof(wire_head, crash_at) == 24 && offsetof(wire_head, text) == 48 &&
                   sizeof(wire_head) == 48 + WIRE_TEXT,
               "the layout is the same on all platforms");
