@@ -443,6 +443,27 @@ test('fits a phone, and follows light and dark', async () => {
   await close(page);
 });
 
+test('a finger on an axis brushes, beside it scrolls', async () => {
+  const page = await show('decay.html', {viewport: {width: 390, height: 800}, hasTouch: true, isMobile: true}), session = await page.context().newCDPSession(page);
+  const drag = async (x, from, to) => {
+    const touch = (type, y) => session.send('Input.dispatchTouchEvent', {type, touchPoints: type === 'touchEnd' ? [] : [{x, y}]});
+    await touch('touchStart', from);
+    for (let n = 1; n <= 8; n++) { await touch('touchMove', from + (to - from) * n / 8); await page.waitForTimeout(20); }
+    await touch('touchEnd');
+    await idle(page);
+  };
+  const axis = await head(page, 'u').boundingBox(), next = await head(page, 'end').boundingBox(), at = await page.locator('.parallel .surface').boundingBox();
+  const middle = h => h.x + h.width / 2, scrolled = () => page.evaluate(() => document.getElementById('main').scrollTop);
+  await drag(middle(axis), at.y + 120, at.y + 240);
+  const range = await brushOf(page, 'u');
+  assert.equal(await selected(page), cases.filter(c => within(c.u, range)).length);
+  assert.equal(await scrolled(), 0);
+  await drag((middle(axis) + middle(next)) / 2, at.y + 280, at.y + 100);
+  assert.deepEqual(await brushOf(page, 'u'), range);
+  assert.ok(await scrolled() > 50);
+  await close(page);
+});
+
 test('names to show first come from the command', async () => {
   run('view', 'decay.nc', '-o', 'some.html', '--only', 'e*', '--only', 'k', '--xy', 'u,area');
   const page = await show('some.html');

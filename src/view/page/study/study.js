@@ -40,7 +40,7 @@ const app = {
     if (more) this.pinned = has ? this.pinned.filter(k => k !== i) : [...this.pinned, i].slice(-MOST_PINNED);
     else this.pinned = has && this.pinned.length === 1 ? [] : [i];
     this.showPins();
-    if (this.pinned.length > 0 && innerWidth < 760) notice('Case ' + this.pinned.join(', ') + ': its numbers are in the menu “Cases”.');
+    if (this.pinned.length > 0 && innerWidth < 760 && !$('side').classList.contains('open')) notice('Case ' + this.pinned.join(', ') + ': its numbers are in the menu “Cases”.');
   },
   clearPins() { this.pinned = []; this.showPins(); },
   showPins() {
@@ -120,7 +120,7 @@ function firstLook() {
 
 function fillReport() {
   const facts = DATA.facts.filter(([name]) => name !== 'study'), whole = DATA.facts.find(([name]) => name === 'study');
-  const parts = [{title: 'Study', rows: [...facts.map(([name, v]) => [name.replace(/_/g, ' '), v]), ['cases', study.n], ['failed', study.reasons.size],
+  const parts = [{title: 'Study', rows: [...facts.map(([name, v]) => [name.replace(/_/g, ' '), /^(start|stop)_time$/.test(name) ? v + ' s' : v]), ['cases', study.n], ['failed', study.reasons.size],
     ...(study.curves.length > 0 ? [['curves', study.curves.length + ' at ' + study.times.length + ' times']] : [])]},
   {title: 'Columns', head: ['name', 'role', 'unit', 'from', 'to', 'definition'], rows: study.columns.map(c => [c.name, c.role, c.unit, +short(c.range[0]), +short(c.range[1]), c.text])},
   ...(whole ? [{title: 'What distinguishes it from other studies', text: String(whole[1])}] : [])];
