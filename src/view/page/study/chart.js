@@ -90,6 +90,7 @@ class Chart {
     data.box = [left, top, width, height].join(' ');
     if (this.scaleX) { data.x = range(this.scaleX); data.y = range(this.scaleY); }
     data.cases = this.raster.cases;
+    data.changed = this.raster.changed;
   }
 
   //------------------------------------ axes ------------------------------------

@@ -77,12 +77,14 @@ class Raster {
   // Adds and removes cases until `wanted` are drawn; draw(i, sign, level) covers the pixels of one. Sizes and colours may change
   // where it pauses: then nothing is drawn yet, and the view is drawn once more.
   * update(wanted, levels, draw) {
+    this.changed = 0; // the number of cases that this update has added or removed
     for (let i = 0, since = 0; i < this.drawn.length; i++) {
       if (this.drawn[i] === wanted[i]) continue;
       const sign = wanted[i] ? 1 : -1;
       draw(i, sign, levels ? levels[i] : 0);
       this.drawn[i] = wanted[i];
       this.cases += sign;
+      this.changed++;
       if (++since === 64) { since = 0; yield; }
     }
   }
