@@ -123,6 +123,8 @@ static cpl_status split(reader* r) {
 
 static cpl_status read_unit(reader* r, const char* unit) {
   if (unit[0] == '\0') return CPL_OK;
+  if (strpbrk(unit, "':") != NULL)
+    return bad(r, "there is no unit %s: quotes and colons are not part of units", unit);
   if (r->unit != NULL && strcmp(r->unit, unit) != 0)
     return bad(r, "all its numbers have one unit, not %s and %s", r->unit, unit);
   r->unit = unit;

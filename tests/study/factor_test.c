@@ -158,6 +158,7 @@ static void wrong_texts_are_refused(void** state) {
       {"k=norml:1:2", "did you mean normal"},
       {"k=gaus:1:2", "neither a number nor list"},
       {"k=hello", "neither a number"},
+      {"k=log:1:10':3", "there is no unit ':3: quotes and colons are not part of units"},
       {"T=20 degC:300 K:3", "one unit, not degC and K"},
       {"k=table:", "the file is missing"},
       {"k=table:none.csv", "none.csv"},
