@@ -120,13 +120,13 @@ static void kinds_that_cannot_be_run(void** state) {
 static void binaries_that_are_missing(void** state) {
   (void)state;
   char* xml = probe_xml();
-  make("windows.fmu", xml, "binaries/win64/probe.dll", "MZ");
+  make("mac.fmu", xml, "binaries/darwin64/probe.dylib", "x");
   CHECK_FAILS(2,
-              "windows.fmu: no binary for this platform (linux64) and no source code; there are "
-              "binaries for: win64",
-              "run", "windows.fmu");
-  CHECK_CODE(0, "info", "windows.fmu");
-  CHECK_CODE(2, "check", "windows.fmu");
+              "mac.fmu: no binary for this platform (linux64) and no source code; there are "
+              "binaries for: darwin64",
+              "run", "mac.fmu");
+  CHECK_CODE(0, "info", "mac.fmu");
+  CHECK_CODE(2, "check", "mac.fmu");
   make("nothing.fmu", xml, "x", "x");
   CHECK_FAILS_WITH(2, "nothing.fmu: no binary for this platform (linux64)", "run", "nothing.fmu");
   make("named.fmu", xml, "binaries/linux64/other.so", "x");
