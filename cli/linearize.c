@@ -5,6 +5,7 @@
 // whole and, on request, each of its models.
 #include "linearize.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,13 +17,15 @@ typedef struct linearize_args {
   cli_point_args point;
   const char* output;
   cli_list only;
+  double reduce;  // states; NAN: not given
   bool models, json, poles, zeros;
 } linearize_args;
 
 typedef struct session {
   const linearize_args* args;
   cli_point point;
-  cpl_linear* whole;
+  cpl_linear *whole, *dynamics;  // as shown; with all states
+  cpl_reduced* reduced;
   cpl_linear** parts;
   const char** names;
   int32_t n_parts;
@@ -56,27 +59,48 @@ static cpl_status linearize_models(session* s) {
   return st;
 }
 
+// The matrices that poles, zeros and a reduction are those of: --only selects inputs and outputs of
+// them, but no states.
+static cpl_status find_dynamics(session* s) {
+  cpl_linearize_def def = cpl_default_linearize_def();
+  def.only = s->args->only.items;
+  def.n_only = s->args->only.n;
+  def.lenient = def.all_states = true;
+  cpl_status st = cpl_linearize(s->point.model, &def, &s->dynamics);
+  if (st < 0 || isnan(s->args->reduce)) return st;
+  st = cpl_linear_reduce(s->point.ctx, s->dynamics, (int32_t)s->args->reduce, &s->reduced);
+  if (st >= 0 && s->reduced->linear->n_states < (int32_t)s->args->reduce)
+    cpl_log(s->point.ctx, CPL_LOG_WARNING, "",
+            "%d states are left: the others have no influence on the outputs, or get none from "
+            "the inputs",
+            s->reduced->linear->n_states);
+  return st;
+}
+
 static cpl_status find_roots(session* s) {
   cpl_context* ctx = s->point.ctx;
+  const cpl_linear* l = s->reduced != NULL ? s->reduced->linear : s->dynamics;
   int32_t rank = 0;
   cpl_status st = CPL_OK;
-  s->n_poles = s->n_zeros = -1;
-  if (s->args->poles) st = cpl_linear_poles(ctx, s->whole, &s->poles, &s->n_poles);
+  if (s->args->poles) st = cpl_linear_poles(ctx, l, &s->poles, &s->n_poles);
   if (!s->args->zeros || st < 0) return st;
-  st = cpl_linear_zeros(ctx, s->whole, &s->zeros, &s->n_zeros, &rank);
+  st = cpl_linear_zeros(ctx, l, &s->zeros, &s->n_zeros, &rank);
   if (st >= 0 && rank == 0)
     cpl_log(ctx, CPL_LOG_WARNING, "", "no input has an influence on an output: there are no zeros");
   return st;
 }
 
 static cpl_status linearize(session* s) {
-  cpl_linearize_def def = {.size = sizeof def,
-                           .only = s->args->only.items,
-                           .n_only = s->args->only.n,
-                           .lenient = s->args->models};
+  cpl_linearize_def def = cpl_default_linearize_def();
+  def.only = s->args->only.items;
+  def.n_only = s->args->only.n;
+  def.lenient = s->args->models;
   cpl_status st = cli_point_reach(&s->point, "linearise by");
   if (st >= 0) st = cpl_linearize(s->point.model, &def, &s->whole);
-  if (st >= 0) st = find_roots(s);
+  s->n_poles = s->n_zeros = -1;
+  bool dynamics = s->args->poles || s->args->zeros || !isnan(s->args->reduce);
+  if (st >= 0 && dynamics) st = find_dynamics(s);
+  if (st >= 0 && dynamics) st = find_roots(s);
   return st >= 0 && s->args->models ? linearize_models(s) : st;
 }
 
@@ -107,7 +131,8 @@ static int write_result(const session* s, linearize_writer* write) {
                      .l = {.file = s->point.path,
                            .name = s->point.source->desc->name,
                            .time = s->point.at,
-                           .whole = s->whole,
+                           .whole = s->reduced != NULL ? s->reduced->linear : s->whole,
+                           .reduced = s->reduced,
                            .model_names = s->names,
                            .models = (const cpl_linear* const*)s->parts,
                            .n_models = s->n_parts,
@@ -120,6 +145,8 @@ static int write_result(const session* s, linearize_writer* write) {
 
 static void release(session* s) {
   cpl_linear_destroy(s->whole);
+  cpl_linear_destroy(s->dynamics);
+  cpl_reduced_destroy(s->reduced);
   for (int32_t i = 0; i < s->n_parts; i++) cpl_linear_destroy(s->parts[i]);
   free(s->parts);
   free(s->names);
@@ -134,6 +161,9 @@ static int run_linearize(void* args_, int n, char** operands) {
   if (write == NULL)
     return cli_usage_error("%s: a linearisation is written to a .json, .csv or .mat file",
                            args->output);
+  if (!isnan(args->reduce) &&
+      !(args->reduce >= 0 && args->reduce <= INT32_MAX && args->reduce == floor(args->reduce)))
+    return cli_usage_error("--reduce %g: not a number of states", args->reduce);
   session s = {.args = args};
   int code = cli_point_begin(&s.point, &args->point, operands[0]);
   if (code == CLI_OK) {
@@ -155,8 +185,13 @@ static const cli_option options[] = {
     {"models", 0, NULL, "systems: also the matrices of each model", CLI_FLAG, AT(models)},
     {"poles", 0, NULL, "also the eigenvalues of A", CLI_FLAG, AT(poles)},
     {"zeros", 0, NULL,
-     "also the transmission zeros from the inputs to the outputs, which --only can choose",
+     "also the transmission zeros from the inputs to the outputs; of poles, zeros and --reduce "
+     "--only "
+     "selects inputs and outputs",
      CLI_FLAG, AT(zeros)},
+    {"reduce", 0, "N",
+     "with N states instead: those that matter least between inputs and outputs are taken at rest",
+     CLI_NUMBER, AT(reduce)},
     {"json", 0, NULL, "JSON on standard output", CLI_FLAG, AT(json)},
     CLI_POINT,
     {0},

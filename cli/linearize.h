@@ -11,6 +11,7 @@ typedef struct linearized {
   const char* name;  // of the system
   double time;
   const cpl_linear* whole;
+  const cpl_reduced* reduced;      // NULL: it is not
   const char* const* model_names;  // of the models
   const cpl_linear* const* models;
   int32_t n_models;  // 0: not wanted

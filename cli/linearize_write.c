@@ -112,11 +112,25 @@ static void text_roots(FILE* out, const char* what, const cpl_root* roots, int32
   }
 }
 
+static void text_reduced(FILE* out, const cpl_reduced* r) {
+  if (r == NULL) return;
+  int32_t left = r->linear->n_states - r->n_kept;  // of those that decay
+  fprintf(out, "\nreduced from %d states", r->n_kept + r->n_decaying);
+  if (r->n_kept > 0) fprintf(out, "; %d poles that do not decay are kept", r->n_kept);
+  fprintf(out,
+          "\n  largest change of the transfer function: %.4g\n  Hankel singular values:", r->bound);
+  for (int32_t i = 0; i < r->n_hankel; i++)
+    fprintf(out, "%s%s %.4g", i > 0 && i % 6 == 0 ? "\n    " : "", i == left ? " |" : "",
+            r->hankel[i]);
+  fputc('\n', out);
+}
+
 void linearize_text(FILE* out, const linearized* l) {
   cpli_print_text(out, l->name, 0);
   fprintf(out, "\n  t = %g: ", l->time);
   text_sizes(out, l->whole);
   text_one(out, l->whole);
+  text_reduced(out, l->reduced);
   text_roots(out, "poles", l->poles, l->n_poles);
   text_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) {
@@ -185,6 +199,11 @@ void linearize_json(FILE* out, const linearized* l) {
   cpli_json_text(j, "name", l->name);
   cpli_json_real(j, "time", l->time);
   json_one(j, l->whole);
+  if (l->reduced != NULL) {
+    cpli_json_integer(j, "kept", l->reduced->n_kept);
+    cpli_json_real(j, "bound", l->reduced->bound);
+    json_numbers(j, "hankel", l->reduced->hankel, l->reduced->n_hankel);
+  }
   json_roots(j, "poles", l->poles, l->n_poles);
   json_roots(j, "zeros", l->zeros, l->n_zeros);
   if (l->n_models > 0) {
@@ -252,6 +271,11 @@ static void csv_roots(FILE* out, const char* what, const cpl_root* roots, int32_
 void linearize_csv(FILE* out, const linearized* l) {
   bool begun = false;
   csv_one(out, "", l->whole, &begun);
+  for (int32_t i = 0; l->reduced != NULL && i < l->reduced->n_hankel; i++) {
+    char number[CPLI_NUMBER_SIZE];
+    cpli_format_double(number, l->reduced->hankel[i]);
+    fprintf(out, "%s%d,%s\n", i == 0 ? "\nhankel,value\n" : "", i + 1, number);
+  }
   csv_roots(out, "poles", l->poles, l->n_poles);
   csv_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) csv_one(out, l->model_names[i], l->models[i], &begun);
@@ -317,6 +341,8 @@ static void mat_roots(FILE* out, const char* name, const cpl_root* roots, int32_
 void linearize_mat(FILE* out, const linearized* l) {
   mat_numbers(out, "", "time", &l->time, 1, 1);
   mat_one(out, "", l->whole);
+  if (l->reduced != NULL)
+    mat_numbers(out, "", "hankel", l->reduced->hankel, l->reduced->n_hankel, 1);
   mat_roots(out, "poles", l->poles, l->n_poles);
   mat_roots(out, "zeros", l->zeros, l->n_zeros);
   for (int32_t i = 0; i < l->n_models; i++) {  // names of variables: letters, digits, underscores

@@ -23,6 +23,8 @@ typedef struct cpl_linearize_def {
   size_t n_only;            ///< 0: all
   bool lenient;             ///< items of `only` that match nothing are no error
   const char* prefix;       ///< of every name, also for matching `only`. Nullable.
+  bool all_states;  ///< `only` selects inputs and outputs; those of which it names none are all
+                    ///< there
 } cpl_linearize_def;
 
 CPL_DEFAULTS(linearize_def)  ///< cpl_default_linearize_def()

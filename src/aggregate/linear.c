@@ -73,8 +73,9 @@ static const char* full_name(linear* l, const char* name) {
   return text;
 }
 
-// Keeps the requested variables of a list; names[] gets their names.
-static cpl_status choose(linear* l, int32_t* list, int32_t* n, const char* const** names) {
+// Keeps the requested variables of a list, or all; names[] gets their names.
+static cpl_status choose(linear* l, int32_t* list, int32_t* n, const char* const** names,
+                         bool all) {
   const cpl_description* d = l->m->base.desc;
   const char** kept = cpli_arena_alloc(&l->arena, (size_t)*n, sizeof *kept);
   int32_t count = 0;
@@ -82,13 +83,22 @@ static cpl_status choose(linear* l, int32_t* list, int32_t* n, const char* const
   for (int32_t i = 0; i < *n; i++) {
     const char* name = full_name(l, d->vars[list[i]].name);
     if (name == NULL) return cpli_nomem(l->m->base.ctx);
-    if (!wanted(l, name)) continue;
+    if (!wanted(l, name) && !all) continue;
     list[count] = list[i];
     kept[count++] = name;
   }
   *n = count;
   *names = kept;
   return CPL_OK;
+}
+
+// Inputs or outputs; all of them where `only` is about these, but names none.
+static cpl_status choose_ports(linear* l, int32_t* list, int32_t* n, const char* const** names) {
+  int32_t count = *n;
+  cpl_status st = choose(l, list, n, names, false);
+  if (st < 0 || *n > 0 || !l->def->all_states) return st;
+  *n = count;
+  return choose(l, list, n, names, true);
 }
 
 static cpl_status find_states(linear* l) {
@@ -101,7 +111,7 @@ static cpl_status find_states(linear* l) {
     l->states[k] = d->states[k];
   }
   l->shown.n_states = d->n_states;
-  cpl_status st = choose(l, l->states, &l->shown.n_states, &l->shown.states);
+  cpl_status st = choose(l, l->states, &l->shown.n_states, &l->shown.states, l->def->all_states);
   for (int32_t i = 0, k = 0; i < l->shown.n_states && st >= 0; i++, k++) {
     while (d->states[k] != l->states[i]) k++;
     l->state_index[i] = k;
@@ -112,8 +122,8 @@ static cpl_status find_states(linear* l) {
 static cpl_status find_ports(linear* l) {
   l->shown.n_inputs = list_ports(l->m, CPL_CAUSALITY_INPUT, l->inputs);
   l->shown.n_outputs = list_ports(l->m, CPL_CAUSALITY_OUTPUT, l->outputs);
-  cpl_status st = choose(l, l->inputs, &l->shown.n_inputs, &l->shown.inputs);
-  return st < 0 ? st : choose(l, l->outputs, &l->shown.n_outputs, &l->shown.outputs);
+  cpl_status st = choose_ports(l, l->inputs, &l->shown.n_inputs, &l->shown.inputs);
+  return st < 0 ? st : choose_ports(l, l->outputs, &l->shown.n_outputs, &l->shown.outputs);
 }
 
 static cpl_status check_only(const linear* l) {

@@ -138,12 +138,46 @@ static void poles_and_zeros(void** state) {
   CHECK_CODE(0, "linearize", "two.yaml", "--poles", "-o", "poles.mat");
 }
 
+// --only selects no states of what poles and zeros are computed from.
+static void poles_have_all_states(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--poles", "--zeros", "--only", "z");
+  CHECK_CONTAINS(printed, "t = 0: 0 states, 0 inputs, 1 output\n");
+  CHECK_CONTAINS(printed, "            -1\n              -2\n");
+  CHECK_CONTAINS(printed, "+ 3.427827");
+}
+
+// z = w + 12 w / ((s + 1) (s + 2)): 7 w at rest
+static void fewer_states(void** state) {
+  (void)state;
+  double a, b, c, d;
+  write_files();
+  CHECK_CODE(0, "linearize", "two.yaml", "--reduce", "1", "--json", "--only", "z", "--poles");
+  CHECK_INT(sscanf(strstr(printed, "\"A\""), "\"A\": [ [%lf]", &a), 1);
+  CHECK_INT(sscanf(strstr(printed, "\"B\""), "\"B\": [ [%lf]", &b), 1);
+  CHECK_INT(sscanf(strstr(printed, "\"C\""), "\"C\": [ [%lf]", &c), 1);
+  CHECK_INT(sscanf(strstr(printed, "\"D\""), "\"D\": [ [%lf]", &d), 1);
+  CHECK_NEAR(d - c * b / a, 7, 1e-9);
+  CHECK_CONTAINS(printed, "\"hankel\"");
+  CHECK_CODE(0, "linearize", "two.yaml", "--reduce", "1");
+  CHECK_CONTAINS(printed, "reduced from 2 states\n");
+  CHECK_CODE(0, "linearize", "two.yaml", "--reduce", "1", "-o", "less.csv");
+  CHECK_CONTAINS(text_of("less.csv"), "\nhankel,value\n1,");
+  CHECK_CODE(0, "linearize", "two.yaml", "--reduce", "1", "-o", "less.mat");
+  CHECK_FAILS_WITH(2, "a system of 2 states cannot be reduced to 2", "linearize", "two.yaml",
+                   "--reduce", "2");
+  CHECK_FAILS_WITH(2, "--reduce 1.5: not a number of states", "linearize", "two.yaml", "--reduce",
+                   "1.5");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_system_has_matrices),  cmocka_unit_test(the_point_lies_behind_the_events),
       cmocka_unit_test(models_and_choices),     cmocka_unit_test(a_mat_file_has_everything),
       cmocka_unit_test(one_model_has_matrices), cmocka_unit_test(bad_requests_are_told),
-      cmocka_unit_test(poles_and_zeros),
+      cmocka_unit_test(poles_and_zeros),        cmocka_unit_test(poles_have_all_states),
+      cmocka_unit_test(fewer_states),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
