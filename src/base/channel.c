@@ -28,6 +28,7 @@ const char cpli_channel_waits[] = "waiting for other parts";
 
 static const double slice = 0.01;  // interval between checks that the other process is alive [s]
 static const double last_chance = 0.15;  // for a call in progress when the run is cancelled
+static const double last_words = 1;      // for the messages of a call that took too long
 
 static_assert(sizeof(cpli_shared) % _Alignof(max_align_t) == 0, "the data behind it is aligned");
 
@@ -248,6 +249,20 @@ static cpli_answer await_answer(cpli_channel* ch, double limit) {
   return CPLI_ANSWERED;
 }
 
+// The child leaves its call: code that calls models itself, as that of an FMU of a system, then
+// says in which of them it was.
+static void end_late(cpli_channel* ch) {
+  const double until = cpli_now() + last_words;
+  const char* note = ch->shared->note;  // the child removes it when it leaves the call
+  bool waits = ch->input < 0;           // not another program
+  if (waits) cpli_guard_leave_call_of(ch->pid);
+  while (waits) {
+    waits = cpli_now() < until && !cpli_cancelled(ch->ctx) && !has_ended(ch) && !doze_in_parent(ch);
+  }
+  end_child(ch);
+  ch->shared->note = note;
+}
+
 cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
   cpli_answer answer;
   assert(ch->shared != NULL && limit >= 0);
@@ -255,7 +270,8 @@ cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
     ch->shared->flushes = 0;
     give_turn_to_child(ch);
     answer = await_answer(ch, limit);
-    if (answer != CPLI_ANSWERED) end_child(ch);
+    if (answer == CPLI_TOO_LATE) end_late(ch);
+    else if (answer != CPLI_ANSWERED) end_child(ch);
     take_messages(ch);
   } while (answer == CPLI_ANSWERED && ch->shared->flushes);
   return answer;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -75,6 +76,10 @@ static size_t crash_index(int signal) {
 }
 
 const char* cpli_guard_text(int signal) { return crashes[crash_index(signal)].text; }
+
+const char* cpli_guard_verb(const char* text) {
+  return text == cpli_guard_text(LEFT) ? "was ended" : "crashed";
+}
 
 //------------------------------------ forks ------------------------------------
 
@@ -277,6 +282,11 @@ void cpli_guard_leave_calls(bool program) {
   }
   pthread_mutex_unlock(&threads_mutex);
   on_leave(leave_signal());
+}
+
+// To a thread, since those that a model made do not block the signal.
+void cpli_guard_leave_call_of(pid_t child) {
+  if (child > 0) syscall(SYS_tgkill, child, child, leave_signal());
 }
 
 void cpli_guard_await_killed(bool begin) { killed += begin ? 1 : -1; }

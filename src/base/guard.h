@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct cpli_guard_frame {
   sigjmp_buf env;
@@ -54,6 +55,9 @@ const char* cpli_guard_program(void (*function)(void* user), void* user);
 /// does not return where this thread leaves a call.
 void cpli_guard_leave_calls(bool program);
 
+/// The same for the call in progress in the first thread of a child of this process.
+void cpli_guard_leave_call_of(pid_t child);
+
 /// Whether something that cpli_guard_leave_calls() waits for has not had a processor since its last
 /// call: a thread that the request has not reached, or a process that was killed. On a busy machine
 /// this takes long, and says nothing about the code. Safe in a signal handler.
@@ -90,6 +94,9 @@ bool cpli_guard_withdraw(void);
 
 /// "SIGSEGV: invalid memory access"
 const char* cpli_guard_text(int signal);
+
+/// "crashed", or, for a call that was left, "was ended"; `text` is one of cpli_guard_text().
+const char* cpli_guard_verb(const char* text);
 
 /// This process serves one model: crashes and exit() outside guarded calls end it at once, without
 /// the handlers inherited from the parent process. `alone`: as cpli_forks_begin().

@@ -99,9 +99,10 @@ static cpl_status crashed(cpli_fmu_instance* in, const cpli_fmu_call* call, int 
   if (cpli_cancelled(in->head.component.ctx))
     return cpli_interrupted_call(in->head.component.ctx, in->name, call->name, in->time,
                                  cpli_guard_text(signal));
+  const char* text = cpli_guard_text(signal);
   return cpl_fail_in(in->head.component.ctx, CPL_ERR_MODEL, in->name, NULL, in->time,
-                     "%s%s crashed (%s)", call->name, at_time(in, when, sizeof when),
-                     cpli_guard_text(signal));
+                     "%s%s %s (%s)", call->name, at_time(in, when, sizeof when),
+                     cpli_guard_verb(text), text);
 }
 
 // The process of a binary for another platform has ended.

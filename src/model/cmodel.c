@@ -73,8 +73,8 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
     in->dead = true;
     if (cpli_cancelled(ctx))
       return cpli_interrupted_call(ctx, in->base.base.name, function, in->t, crash);
-    return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
-                       "%s at t=%.12g crashed (%s)", function, in->t, crash);
+    return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t, "%s at t=%.12g %s (%s)",
+                       function, in->t, in->cm->host.verb(crash), crash);
   }
   cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
   cpl_fail_in(ctx, st, in->base.base.name, NULL, in->t, "%s at t=%.12g failed%s%s", function, in->t,

@@ -24,6 +24,8 @@ typedef cpl_status cpli_probe_fn(void* user, void* result);
 typedef struct cpli_cmodel_host {
   /// Runs a function of that name; a crash in it is returned as a text; NULL: no crash.
   const char* (*call)(const char* function, void (*run)(void* user), void* user);
+  /// What a call with that text did: "crashed". Given where `call` is.
+  const char* (*verb)(const char* crash);
   /// Runs work(user, result), which calls the model before it runs, in another process, and returns
   /// what it wrote to result[size]. Nullable: it is run in this one.
   cpl_status (*in_child)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,

@@ -55,6 +55,7 @@ static cpl_status source_create(cpl_context* ctx, const char* path, csource** ou
 static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_host host,
                            bool detect) {
   host.call = cpli_probe_call;
+  host.verb = cpli_guard_verb;
   cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, detect, &host, &src->cm);
   if (st < 0)
     return src->library != NULL ? cpli_fail_file(src->base.ctx, st, src->path, "%s",
