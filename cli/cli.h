@@ -54,8 +54,8 @@ enum { CLI_CLOSED = 128 + 13 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_sweep, cli_info, cli_check, cli_graph, cli_steady, cli_linearize,
-    cli_bode, cli_build, cli_view, cli_plot, cli_convert, cli_crosscheck, cli_tlm_inspect,
-    cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
+    cli_bode, cli_sensitivity, cli_build, cli_view, cli_plot, cli_convert, cli_crosscheck,
+    cli_tlm_inspect, cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c

@@ -40,6 +40,7 @@
 #include "couplet/modes.h"
 #include "couplet/results.h"
 #include "couplet/run.h"
+#include "couplet/sensitivity.h"
 #include "couplet/solver.h"
 #include "couplet/spectrum.h"
 #include "couplet/steady.h"

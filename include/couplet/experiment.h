@@ -20,6 +20,7 @@
 
 #include "couplet/assemble.h"
 #include "couplet/run.h"
+#include "couplet/sensitivity.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,6 +75,9 @@ typedef struct cpl_experiment_settings {
   /// Called with a model before it gets its solver. Nullable.
   cpl_status (*on_model)(void* user, cpl_model* model);
   void* user;
+  /// The model gets these sensitivities, which are recorded after the variables of `record`, or
+  /// alone where there are none. Nullable.
+  const cpl_sensitivity_def* sensitivity;
 } cpl_experiment_settings;
 
 CPL_DEFAULTS(experiment_settings)  ///< cpl_default_experiment_settings()

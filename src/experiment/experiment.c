@@ -151,7 +151,11 @@ static cpl_status choose_solver(cpl_experiment* e) {
 
 static cpl_status make_model(cpl_experiment* e, cpl_model** out) {
   cpl_status st = choose_solver(e);
-  if (st >= 0) st = cpl_source_make_model(e->source, e->source->desc->name, out);
+  const char* name = e->source->desc->name;
+  const cpl_sensitivity_def* sensitivity = e->settings.sensitivity;
+  if (st >= 0)
+    st = sensitivity != NULL ? cpl_sensitivity_model(e->source, name, sensitivity, out)
+                             : cpl_source_make_model(e->source, name, out);
   if (st < 0 || e->settings.on_model == NULL) return st;
   st = e->settings.on_model(e->settings.user, *out);
   if (st >= 0) return st;
@@ -243,12 +247,23 @@ static bool is_c(const cpl_experiment* e) {
          (ending != NULL && strcmp(ending, ".c") == 0);
 }
 
+static cpl_status no_sensitivities(const cpl_experiment* e) {
+  return cpl_fail(
+      e->ctx, CPL_ERR_UNSUPPORTED,
+      "%s: sensitivities are those of models for model exchange and in C, and of systems "
+      "of them; %s has states that nobody else can set",
+      e->path,
+      cpl_system_definition(e->source) != NULL ? "a system with steppers, modes or delay lines"
+                                               : "a stepper");
+}
+
 static cpl_status make_stepper(cpl_experiment* e) {
   const cpl_source* source = e->source;
   const bool has_model = cpl_source_has_model(source), has_stepper = cpl_source_has_stepper(source);
   const bool system = cpl_system_definition(source) != NULL;
   if (e->settings.serve != NULL && (!system || has_model))
     return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: it has no tlm lines", e->path);
+  if (system && !has_model && e->settings.sensitivity != NULL) return no_sensitivities(e);
   if (system && !has_model) return make_coupled(e);
   const cpl_member_as as = e->settings.as;
   const bool steps = as != CPL_AS_DEFAULT ? as == CPL_AS_CO_SIMULATION : !has_model;
@@ -256,6 +271,7 @@ static cpl_status make_stepper(cpl_experiment* e) {
     return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: --as me: there is only %s in it", e->path,
                     cpli_source_steps(source));
   if (!steps) return make_integrated(e);
+  if (e->settings.sensitivity != NULL) return no_sensitivities(e);
   if (has_stepper) return make_co_simulation(e);
   if (is_c(e)) return make_stepping(e);
   return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: --as cs: there is only model exchange in it",
@@ -293,20 +309,36 @@ static const char* without_root(const cpl_experiment* e, const char* name) {
   return begins && cpl_find_variable(e->source->desc, name) < 0 ? name + n + 1 : name;
 }
 
+// The names "dy/dk" of sensitivities.
+static cpl_status take_pairs(cpl_experiment* e, const char** names) {
+  const cpl_sensitivity_def* d = e->settings.sensitivity;
+  e->pairs = cpli_alloc(e->ctx, d->n_of * d->n_to, sizeof *e->pairs);
+  if (e->pairs == NULL) return cpli_nomem(e->ctx);
+  for (size_t i = 0; i < d->n_of * d->n_to; i++) {
+    const char *y = d->of[i / d->n_to], *k = d->to[i % d->n_to];
+    names[i] = e->pairs[i] = cpli_printf(e->ctx, "d%s/d%s", y, k);
+    if (names[i] == NULL) return cpli_nomem(e->ctx);
+    e->n_pairs++;
+  }
+  return CPL_OK;
+}
+
 static cpl_status take_names(cpl_experiment* e) {
   const cpl_experiment_settings* s = &e->settings;
   e->starts = cpli_alloc(e->ctx, s->n_starts, sizeof *e->starts);
-  e->names = cpli_alloc(e->ctx, s->n_record, sizeof *e->names);
+  const cpl_sensitivity_def* pairs = s->sensitivity;
+  const size_t n_pairs = pairs != NULL ? pairs->n_of * pairs->n_to : 0;
+  e->names = cpli_alloc(e->ctx, s->n_record + n_pairs, sizeof *e->names);
   if (e->starts == NULL || e->names == NULL) return cpli_nomem(e->ctx);
   for (size_t i = 0; i < s->n_starts; i++)
     e->starts[i] = (cpl_start){without_root(e, s->starts[i].name), s->starts[i].value};
   for (size_t i = 0; i < s->n_record; i++) e->names[i] = without_root(e, s->record[i]);
   e->run.starts = e->starts;
   e->run.n_starts = s->n_starts;
-  if (s->n_record == 0) return CPL_OK;
+  if (s->n_record + n_pairs == 0) return CPL_OK;
   e->run.record = e->names;
-  e->run.n_record = s->n_record;
-  return CPL_OK;
+  e->run.n_record = s->n_record + n_pairs;
+  return pairs != NULL ? take_pairs(e, e->names + s->n_record) : CPL_OK;
 }
 
 static cpl_status check_solvers(const cpl_experiment* e) {
@@ -376,6 +408,8 @@ void cpl_experiment_destroy(cpl_experiment* e) {
   cpli_free(e->ctx, e->record);
   cpli_free(e->ctx, e->starts);
   cpli_free(e->ctx, e->names);
+  for (size_t i = 0; i < e->n_pairs; i++) cpli_free(e->ctx, e->pairs[i]);
+  cpli_free(e->ctx, e->pairs);
   cpli_free(e->ctx, e->inputs);
   cpli_free(e->ctx, e);
 }

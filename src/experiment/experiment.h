@@ -26,6 +26,8 @@ struct cpl_experiment {
   const char** record;  // of a system file
   cpl_start* starts;    // of the settings
   const char** names;   // likewise: what is recorded
+  char** pairs;         // names of sensitivities
+  size_t n_pairs;
   cpl_input* inputs;
 };
 

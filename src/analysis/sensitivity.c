@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Makes a model with its sensitivities, initialises the model together with its perturbed
+// instances, and forwards values: those that are set reach all instances.
+#include "analysis/sensitivity.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+#include "model/adopt.h"
+#include "model/inspect.h"
+
+void cpl_init_sensitivity_def(cpl_sensitivity_def* def, size_t size) {
+  const cpl_sensitivity_def all = {0};
+  cpli_init_def(def, size, &all, sizeof all);
+}
+
+static cpli_sens* self_of(cpl_component* c) { return (cpli_sens*)c; }
+
+//------------------------------------ values ------------------------------------
+
+enum { MAX_RUN = 128 };  // references of one run of a router
+
+static cpl_status get_own(cpli_sens* s, const cpli_access* a) {
+  double* out = a->values;
+  if (a->component == SENS_PAIR) return cpli_sens_pairs(s, a->refs, a->n, out);
+  if (a->component == SENS_SLOPE) {
+    cpl_status st = cpli_sens_slopes(s, s->dx);
+    for (size_t i = 0; i < a->n && st == CPL_OK; i++) out[i] = s->dx[a->refs[i]];
+    return st;
+  }
+  for (size_t i = 0; i < a->n; i++) out[i] = s->x[a->refs[i]];
+  return CPL_OK;
+}
+
+// A value of a perturbed instance: that of its parameter stays larger, or smaller. Before the setup
+// instances are alike.
+static cpl_status set_perturbed(cpli_sens* s, const cpli_access* a) {
+  double room[MAX_RUN];
+  assert(a->n <= MAX_RUN);
+  cpl_status st = CPL_OK;
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    cpli_access one = *a;
+    if (st != CPL_OK) return st;
+    if (a->type == CPL_REAL && s->phase != SENS_MADE) {
+      const double* values = a->values;
+      for (size_t i = 0; i < a->n; i++)
+        room[i] = a->refs[i] == k->ref ? values[i] + (p->value - k->start) : values[i];
+      one.values = room;
+    }
+    st = cpli_access_values(&p->m->base, &one);
+  }
+  return st;
+}
+
+static void note_starts(cpli_sens* s, const cpli_access* a) {
+  for (size_t k = 0; k < s->n_to; k++) {
+    for (size_t i = 0; i < a->n; i++) {
+      if (a->refs[i] == s->to[k].ref) s->to[k].start = ((const double*)a->values)[i];
+    }
+  }
+}
+
+static cpl_status forward(cpl_component* whole, const cpli_access* run) {
+  cpli_sens* s = self_of(whole);
+  if (run->component != SENS_MODEL && run->set)
+    return cpl_fail_in(whole->ctx, CPL_ERR_INPUT, whole->name,
+                       whole->desc->vars[run->outer[0]].name, NAN,
+                       "%s: sensitivities follow from the model and cannot be set",
+                       whole->desc->vars[run->outer[0]].name);
+  if (run->component != SENS_MODEL) return get_own(s, run);
+  if (run->set && run->type == CPL_REAL && s->phase == SENS_MADE) note_starts(s, run);
+  cpl_status st = cpli_access_values(&s->m->base, run);
+  if (!run->set || st != CPL_OK) return st;
+  s->moves = s->moves || s->phase == SENS_CONTINUOUS;
+  return set_perturbed(s, run);
+}
+
+static cpl_status access_values(cpl_component* c, const cpli_access* a) {
+  return cpli_router_access(&self_of(c)->router, c, a);
+}
+
+CPLI_DEFINE_VALUE_OPS(access_values)
+
+//------------------------------------ life cycle ------------------------------------
+
+// The step of differences whose errors by rounding and by curvature are about equal.
+static void choose_step(cpli_sens* s, cpli_sens_parameter* k) {
+  const cpl_variable* v = &s->m->base.desc->vars[k->var];
+  double size = fabs(k->start);
+  if (size == 0 || k->is_state || v->has_nominal) size = fmax(size, fabs(v->nominal));
+  k->scale = size > 0 ? size : 1;
+  double h = cbrt(DBL_EPSILON) * k->scale;
+  k->of[0].value = k->start + h;
+  k->of[1].value = k->start - h;
+  k->width = k->of[0].value - k->of[1].value;
+}
+
+static cpl_status each(cpli_sens* s, cpl_status (*call)(cpl_component*)) {
+  cpl_status st = call(&s->m->base);
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    if (st == CPL_OK) st = call(&p->m->base);
+  }
+  return st;
+}
+
+static cpl_status setup(cpl_component* c, const cpl_setup* setup) {
+  cpli_sens* s = self_of(c);
+  cpl_status st = CPL_OK;
+  s->t = s->t_start = s->last = setup->start_time;
+  for (size_t i = 0; i < s->n_to; i++) choose_step(s, &s->to[i]);
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    if (st == CPL_OK) st = p->m->base.ops->set_real(&p->m->base, &k->ref, 1, &p->value);
+    if (st == CPL_OK) st = p->m->base.ops->setup(&p->m->base, setup);
+  }
+  s->phase = SENS_INIT;
+  return st == CPL_OK ? s->m->base.ops->setup(&s->m->base, setup) : st;
+}
+
+#define EACH(name) \
+  static cpl_status call_##name(cpl_component* c) { return c->ops->name(c); }
+EACH(enter_init)
+EACH(exit_init)
+EACH(terminate)
+EACH(reset)
+#undef EACH
+
+// An input may have got its value meanwhile.
+static cpl_status exit_init(cpl_component* c) {
+  cpli_sens* s = self_of(c);
+  cpl_status st = each(s, call_exit_init);
+  if (st == CPL_OK) st = cpli_sens_verify(s);
+  s->phase = SENS_EVENT;
+  return st;
+}
+
+static cpl_status enter_init(cpl_component* c) { return each(self_of(c), call_enter_init); }
+
+static cpl_status terminate(cpl_component* c) { return each(self_of(c), call_terminate); }
+
+static void forget_run(cpli_sens* s) {
+  const cpl_description* d = s->m->base.desc;
+  s->phase = SENS_MADE;
+  s->next = INFINITY;
+  s->crossed_at = s->shifted_at = NAN;
+  s->step = 0;
+  s->placed = s->moves = s->touches = s->began = false;
+  for (size_t i = 0; i < s->n_to; i++) {
+    const cpl_variable* v = &d->vars[s->to[i].var];
+    s->to[i].start = v->has_start ? v->start : 0;
+  }
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    p->next = INFINITY;
+    p->shift = 0;
+    p->again = false;
+  }
+  for (size_t i = 0; i < s->n * (1 + s->n_to); i++) s->x[i] = 0;
+}
+
+static cpl_status reset(cpl_component* c) {
+  forget_run(self_of(c));
+  return each(self_of(c), call_reset);
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpli_sens* s = self_of(c);
+  cpli_sens_free_newton(s);
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    if (p->m != NULL) p->m->base.ops->destroy(&p->m->base);
+  }
+  if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
+  cpli_shared_desc_release(s->desc);
+  cpl_context* ctx = c->ctx;
+  cpli_arena_free(&s->arena);
+  cpli_free(ctx, s);
+}
+
+static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  const cpli_sens* s = (const cpli_sens*)c;
+  out->n_children = 1;
+  if (child >= 0) cpli_inspection_child(out, &s->m->base);
+  return CPL_OK;
+}
+
+static const cpl_component_ops component_ops = {.size = sizeof component_ops,
+                                                .kind = "sensitivity",
+                                                .destroy = destroy,
+                                                .setup = setup,
+                                                .enter_init = enter_init,
+                                                .exit_init = exit_init,
+                                                .terminate = terminate,
+                                                .reset = reset,
+                                                CPLI_VALUE_OPS,
+                                                .inspect = inspect};
+
+//------------------------------------ make ------------------------------------
+
+static cpl_status check(cpl_context* ctx, const cpl_source* source,
+                        const cpl_sensitivity_def* def) {
+  const char* name = source->desc->name;
+  if (source->ops->make_model == NULL)
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: sensitivities need a model: an FMU for model exchange, a model in C, or a "
+                    "system of them; steppers, and systems with steppers or delay lines, have "
+                    "states that nobody else can set",
+                    name);
+  if (source->once_per_process)
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: sensitivities take several instances, and it can have one per process "
+                    "only: run models in processes of their own (isolate)",
+                    name);
+  if (def->n_of == 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT, "%s: sensitivities: of which variables?", name);
+  if (def->n_to == 0)
+    return cpl_fail(ctx, CPL_ERR_INPUT,
+                    "%s: sensitivities: to which parameters, inputs or start values?", name);
+  return CPL_OK;
+}
+
+static cpl_status make_instances(cpli_sens* s) {
+  cpl_status st = CPL_OK;
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    if (st < 0) return st;
+    const char* name = s->m->base.desc->vars[k->var].name;
+    char* full = cpli_printf(s->base.base.ctx, "%s (%s %s)", s->base.base.name, name,
+                             p->sign > 0 ? "larger" : "smaller");
+    if (full == NULL) return cpli_nomem(s->base.base.ctx);
+    st = cpl_source_make_model(s->source, full, &p->m);
+    cpli_free(s->base.base.ctx, full);
+  }
+  return st;
+}
+
+static cpl_status make(cpli_sens* s, const char* name, const cpl_sensitivity_def* def) {
+  cpl_context* ctx = s->base.base.ctx;
+  s->n_of = def->n_of;
+  s->to = cpli_arena_alloc(&s->arena, def->n_to, sizeof *s->to);
+  s->of = cpli_arena_alloc(&s->arena, s->n_of, sizeof *s->of);
+  s->of_vars = cpli_arena_alloc(&s->arena, s->n_of, sizeof *s->of_vars);
+  s->base.base.name = cpli_arena_strdup(&s->arena, name);
+  if (s->to == NULL || s->of == NULL || s->of_vars == NULL || s->base.base.name == NULL)
+    return cpli_nomem(ctx);
+  s->n_to = def->n_to;
+  cpl_status st = cpl_source_make_model(s->source, name, &s->m);
+  if (st < 0) return st;
+  const cpl_description* d = s->m->base.desc;
+  if (s->m->ops->structure != NULL)
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: sensitivities of models that change their structure (modes) are not "
+                    "possible",
+                    name);
+  s->n = (size_t)d->n_states;
+  s->nz = (size_t)d->n_indicators;
+  s->nc = s->m->ops->constraints != NULL && s->m->ops->constraints->get != NULL
+              ? (size_t)d->n_constraints
+              : 0;
+  st = cpli_sens_describe(s, def);
+  if (st >= 0) s->base.base.desc = &s->desc->desc;
+  if (st >= 0) st = make_instances(s);
+  if (st >= 0) st = cpli_sens_make_point(s);
+  if (st >= 0) st = cpli_sens_make_newton(s);
+  if (st >= 0) st = cpli_sens_make_events(s);
+  if (st >= 0) forget_run(s);
+  return st;
+}
+
+cpl_status cpl_sensitivity_model(cpl_source* source, const char* name,
+                                 const cpl_sensitivity_def* given, cpl_model** out) {
+  cpl_context* ctx = source->ctx;
+  cpl_sensitivity_def def = cpl_default_sensitivity_def();
+  *out = NULL;
+  cpl_status st = cpli_read_def(ctx, "cpl_sensitivity_def", given, &def, sizeof def);
+  if (st >= 0) st = check(ctx, source, &def);
+  if (st < 0) return st;
+  cpli_sens* s = cpli_alloc(ctx, 1, sizeof *s);
+  if (s == NULL) return cpli_nomem(ctx);
+  cpli_arena_init(&s->arena, ctx);
+  s->source = source;
+  s->base = (cpl_model){.base = {.ops = &component_ops, .desc = source->desc, .ctx = ctx}};
+  s->router.forward = forward;
+  st = make(s, name != NULL ? name : source->desc->name, &def);
+  if (st >= 0) *out = &s->base;
+  else destroy(&s->base.base);
+  return st;
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The composer of sensitivities: a model becomes a model whose states are x and, for each parameter
+// k, s = dx/dk. Two perturbed instances per parameter, with k a little larger and smaller, are
+// evaluated at x + s dk and x - s dk; their difference is every derivative that is needed: slopes,
+// variables, constraints, and states after an event. sensitivity.c makes it and has the values,
+// sensitivity_describe.c the variables, sensitivity_point.c continuous time, sensitivity_newton.c
+// the linear system, sensitivity_events.c the events.
+#pragma once
+
+#include "couplet/jacobian.h"
+#include "couplet/sensitivity.h"
+#include "model/router.h"
+#include "model/shared_desc.h"
+#include "numeric/sparse_lu.h"
+
+typedef enum cpli_sens_phase { SENS_MADE, SENS_INIT, SENS_EVENT, SENS_CONTINUOUS } cpli_sens_phase;
+
+/// Where a variable of the whole is found (cpl_route.component).
+enum { SENS_MODEL, SENS_PAIR, SENS_STATE, SENS_SLOPE };
+
+/// An instance with a parameter that is a little larger, or smaller.
+typedef struct cpli_perturbed {
+  cpl_model* m;
+  double value;   // of the parameter
+  double sign;    // 1 or -1
+  double next;    // its next time event
+  double shift;   // its event in progress is that much later
+  bool again;     // it requests another update
+  double* moved;  // n: its distance from the model before the event
+} cpli_perturbed;
+
+typedef struct cpli_sens_parameter {
+  int32_t var, named;  // the variable, and perhaps an alias of it by which it was named
+  uint32_t ref;        // in the model
+  bool is_state;
+  double start;          // its value
+  double scale;          // its magnitude
+  double width;          // between the two values
+  cpli_perturbed of[2];  // above, below
+} cpli_sens_parameter;
+
+typedef struct cpli_sens {
+  cpl_model base;
+  cpl_source* source;
+  cpl_model* m;
+  cpli_shared_desc* desc;
+  cpli_router router;
+  cpl_model_ops ops;
+  size_t n, nz, nc;  // states, indicators, constraints of the model
+  size_t n_of, n_to;
+  cpli_sens_parameter* to;
+  uint32_t* of;  // references in the model
+  int32_t* of_vars;
+  cpli_sens_phase phase;
+  double t, t_start;
+  double *x, *dx;                // n * (1 + n_to)
+  double *at, *above, *below;    // n, of perturbed instances
+  double *f, *before, *f_after;  // n: slopes at the event, states before it, slopes after it
+  bool placed;                   // perturbed instances are at the present point
+  double *residual, *residuals[2];
+  double* gradients;  // nc * n
+
+  // events
+  double next;        // time event of the model
+  double last, step;  // end of the last completed step or event; length of the last step
+  double crossed_at;  // time of `crossed`; NAN: none
+  double shifted_at;     // time for which shifts were found; NAN: none
+  int8_t *signs, *crossed;
+  double *z, *z_at, *slopes;
+  bool touches;  // an indicator has no slope at the event in progress
+  bool began;    // the initialisation is over
+  bool moves;    // an input has changed in continuous time since the last event
+  int32_t n_discrete[CPL_CLOCK + 1];
+  uint32_t* discrete[CPL_CLOCK + 1];
+  int64_t *values, *others;  // of the largest list
+
+  // Newton's matrix of a model that has none of its own
+  cpl_jacobian* jac;
+  cpli_sparse_lu* sparse;  // Nullable: dense
+  double *entries, *matrix, *row, *column;
+  int32_t* pivot;
+  double gamma;
+  cpli_arena arena;
+} cpli_sens;
+
+static inline cpli_sens* cpli_sens_of(cpl_model* m) { return (cpli_sens*)m; }
+
+/// Every perturbed instance: for (CPLI_EACH_PERTURBED(s, k, p)) with parameter k.
+#define CPLI_EACH_PERTURBED(s, k, p)                              \
+  cpli_sens_parameter* k = (s)->to;                               \
+  k < (s)->to + (s)->n_to; k++)                        \
+    for (cpli_perturbed* p = k->of; p < k->of + 2; p++
+
+/// The sensitivities of the states with respect to a parameter.
+static inline double* cpli_sens_states(const cpli_sens* s, const cpli_sens_parameter* k) {
+  return s->x + s->n * (size_t)(1 + (k - s->to));
+}
+
+//------------------------------------ sensitivity_describe.c ------------------------------------
+
+cpl_status cpli_sens_describe(cpli_sens* s, const cpl_sensitivity_def* def);
+
+//------------------------------------ sensitivity_point.c ------------------------------------
+
+/// The perturbed instances at the present point.
+cpl_status cpli_sens_place(cpli_sens* s);
+/// One of them at a time later by `shift`, with states later by that much.
+cpl_status cpli_sens_move(cpli_sens* s, const cpli_sens_parameter* k, cpli_perturbed* p,
+                          double shift);
+cpl_status cpli_sens_pairs(cpli_sens* s, const uint32_t* pairs, size_t n, double* values);
+cpl_status cpli_sens_slopes(cpli_sens* s, double* dx);
+cpl_status cpli_sens_make_point(cpli_sens* s);
+
+//------------------------------------ sensitivity_newton.c ------------------------------------
+
+cpl_status cpli_sens_make_newton(cpli_sens* s);
+void cpli_sens_free_newton(cpli_sens* s);
+
+//------------------------------------ sensitivity_events.c ------------------------------------
+
+cpl_status cpli_sens_make_events(cpli_sens* s);
+/// After the initialisation: parameters have the values that they were given.
+cpl_status cpli_sens_verify(cpli_sens* s);
+cpl_status cpli_sens_enter_event(cpl_model* m);
+cpl_status cpli_sens_event_update(cpl_model* m, cpl_event_info* info);
+cpl_status cpli_sens_enter_continuous(cpl_model* m);
+cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end);
