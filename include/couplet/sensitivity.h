@@ -5,12 +5,15 @@
 // values of states change. A model and its sensitivities are one model, which any solver
 // integrates; its variables "dy/dk" are the derivatives of y with respect to k.
 //
-//   const char *of[] = {"h"}, *to[] = {"e", "v"};
+//   const char* of[] = {"h"};
+//   const char* to[] = {"e", "v"};
 //   cpl_sensitivity_def def = cpl_default_sensitivity_def();
 //   def.of = of, def.n_of = 1, def.to = to, def.n_to = 2;
-//   cpl_experiment_settings settings = cpl_default_experiment_settings();
-//   settings.path = "bouncing_ball.c", settings.sensitivity = &def;
-//   ...  // couplet/experiment.h: the run records "dh/de" and "dh/dv"
+//   cpl_solver_def solver = cpl_default_solver_def();
+//   cpl_status st = cpl_sensitivity_model(source, NULL, &def, &model);
+//   if (st >= 0) st = cpl_integrate(model, &solver, &stepper);  // records "dh/de" and "dh/dv"
+//
+// cpl_experiment_settings.sensitivity (couplet/experiment.h) adds them to the run of a file.
 #pragma once
 
 #include "couplet/component.h"

@@ -66,7 +66,7 @@ typedef struct cpli_sens {
   double next;        // time event of the model
   double last, step;  // end of the last completed step or event; length of the last step
   double crossed_at;  // time of `crossed`; NAN: none
-  double shifted_at;     // time for which shifts were found; NAN: none
+  double shifted_at;  // time for which shifts were found; NAN: none
   int8_t *signs, *crossed;
   double *z, *z_at, *slopes;
   bool touches;  // an indicator has no slope at the event in progress
@@ -88,8 +88,8 @@ typedef struct cpli_sens {
 static inline cpli_sens* cpli_sens_of(cpl_model* m) { return (cpli_sens*)m; }
 
 /// Every perturbed instance: for (CPLI_EACH_PERTURBED(s, k, p)) with parameter k.
-#define CPLI_EACH_PERTURBED(s, k, p)                              \
-  cpli_sens_parameter* k = (s)->to;                               \
+#define CPLI_EACH_PERTURBED(s, k, p) \
+  cpli_sens_parameter* k = (s)->to;  \
   k < (s)->to + (s)->n_to; k++)                        \
     for (cpli_perturbed* p = k->of; p < k->of + 2; p++
 
