@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"expose", 0, "all|interface",
      "variables of a system's FMU: also those of its models (all, default), or only inputs, "
      "outputs "
-     "and parameters of the system",
+     "and parameters of the system, and states, which FMI requires for model exchange",
      CLI_TEXT, offsetof(build_args, expose)},
     {"sources", 0, NULL,
      "of a system of models in C: add C sources for model exchange, which other platforms can "
@@ -91,7 +91,7 @@ const cli_verb cli_build = {
         "all "
         "that the system needs: its FMUs as they are, its models in C compiled, its tables; where "
         "the system has co-simulation models, delay lines or modes, it is for co-simulation only. "
-        "The same file gives the same FMU, to the byte.",
+        "The same file gives the same FMU, to the byte. Models are loaded and called for that.",
     .suffixes = "c yaml ssp ssd fmu",
     .options = options,
     .args_size = sizeof(build_args),

@@ -10,6 +10,14 @@
 #include "export/runtime/references.h"
 #include "export/writer.h"
 
+struct cpl_fmu;
+
+// An FMU in a system.
+typedef struct cpli_inner_fmu {
+  const char* name;  // "left", in a nested system "front.left"
+  const struct cpl_fmu* fmu;
+} cpli_inner_fmu;
+
 typedef struct cpli_fmu_facts {
   int fmi;  // version: 2 or 3
   const cpl_description* desc;
@@ -24,6 +32,8 @@ typedef struct cpli_fmu_facts {
   const char* guid;
   const char* const* source_files;  // for model exchange
   size_t n_source_files;
+  const cpli_inner_fmu* inner;  // FMUs in the system
+  size_t n_inner;
 } cpli_fmu_facts;
 
 /// modelDescription.xml.
@@ -76,6 +86,22 @@ int32_t cpli_number_head(const cpli_numbering* n, int32_t var);
 uint32_t cpli_number_of(const cpli_numbering* n, int32_t var);
 /// The value reference of a variable.
 uint32_t cpli_reference_of(const cpli_numbering* n, const cpl_variable* v);
+
+//------------------------------------ terminals ------------------------------------
+
+enum { CPLI_PASSED = INT32_MAX };
+
+typedef struct cpli_passed {
+  cpli_arena* arena;
+  cpli_names* names;  // of terminals -> CPLI_PASSED
+} cpli_passed;
+
+/// "before.name" in the arena; `name` where `before` is NULL. NULL: no memory
+const char* cpli_inner_name(cpli_arena* arena, const char* before, const char* name);
+
+/// Write the terminals of the FMUs of a system that are terminals of the whole, too.
+cpl_status cpli_pass_terminals(cpli_writer* w, const cpli_fmu_facts* facts, const cpli_numbering* n,
+                               cpli_passed* passed);
 
 //------------------------------------ parts ------------------------------------
 

@@ -7,9 +7,12 @@
 
 #include <math.h>
 
+#include "assemble/assemble.h"
 #include "couplet/assemble.h"
 #include "couplet/component.h"
 #include "export/plan.h"
+#include "fmi/fmu.h"
+#include "model/isolated.h"
 #include "system/definition.h"
 
 //------------------------------------ outputs ------------------------------------
@@ -95,6 +98,49 @@ static void take_interval(const cpl_source* source, cpl_description* d) {
   d->experiment.step = e.interval;
 }
 
+//------------------------------------ FMUs ------------------------------------
+
+typedef struct parts {
+  cpl_context* ctx;
+  cpli_arena* arena;
+  cpli_inner_fmu* items;
+  size_t n, cap;
+} parts;
+
+// `before`: the name of the system that this one is in. Nullable
+static cpl_status list_parts(parts* p, const cpl_source* system, const char* before) {
+  const cpli_built* b = (const cpli_built*)system;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) {
+    const cpli_member* m = &b->def->models[i];
+    cpl_isolate_def unused;
+    const cpl_source* inner = cpli_isolated_inner(b->sources[i], &unused);
+    const cpl_source* source = inner != NULL ? inner : b->sources[i];
+    const char* name = cpli_inner_name(p->arena, before, m->name.text);
+    if (name == NULL) return cpli_nomem(p->ctx);
+    if (m->kind == CPL_MEMBER_SYSTEM) {
+      st = list_parts(p, source, name);
+    } else if (m->kind == CPL_MEMBER_FMU) {
+      if (!cpli_grow(p->ctx, (void**)&p->items, &p->cap, p->n, sizeof *p->items))
+        return cpli_nomem(p->ctx);
+      p->items[p->n++] = (cpli_inner_fmu){name, (const cpl_fmu*)source};
+    }
+  }
+  return st;
+}
+
+static cpl_status find_parts(const cpl_source* system, cpli_arena* arena, cpli_fmu_facts* facts) {
+  parts p = {.ctx = system->ctx, .arena = arena};
+  cpl_status st = list_parts(&p, system, NULL);
+  cpli_inner_fmu* kept = cpli_arena_alloc(arena, p.n + 1, sizeof *kept);
+  if (st >= 0 && kept == NULL) st = cpli_nomem(p.ctx);
+  if (st >= 0 && p.n > 0) memcpy(kept, p.items, p.n * sizeof *kept);
+  facts->inner = kept;
+  facts->n_inner = st >= 0 ? p.n : 0;
+  cpli_free(p.ctx, p.items);
+  return st;
+}
+
 //------------------------------------ capabilities ------------------------------------
 
 static void warn_of_modes(const cpl_source* source) {
@@ -140,6 +186,7 @@ cpl_status cpli_system_facts(cpl_source* system, const cpl_build_def* def, cpli_
   take_interval(system, desc);
   if (st >= 0) st = ask_model(system, out);
   if (st >= 0) st = ask_stepper(system, out);
+  if (st >= 0) st = find_parts(system, arena, out);
   if (st < 0 || def->expose == CPL_EXPOSE_ALL) return st;
   out->exposed = interface_of(desc, arena);
   return out->exposed != NULL ? CPL_OK : cpli_nomem(system->ctx);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Writes terminalsAndIcons.xml of FMI 3.0: inputs and outputs whose names have the same beginning
-// up to the last dot ("motor.speed", "motor.torque") are the members of a terminal of that name.
+// Writes terminalsAndIcons.xml of FMI 3.0: terminals of the FMUs of a system are passed on; other
+// inputs and outputs whose names have the same beginning up to the last dot ("motor.speed",
+// "motor.torque") are the members of a terminal of that name.
 #include "export/description.h"
 
 // The length of the beginning; 0: the name has none.
@@ -41,6 +42,7 @@ static cpl_status add_member(terminals* t, const char* name, int32_t var) {
   const char* group = cpli_arena_strndup(&t->arena, name, length);
   const int32_t i = group != NULL ? cpli_names_add(&t->names, group, t->n) : CPL_ERR_NOMEM;
   if (i < 0) return CPL_ERR_NOMEM;
+  if (i == CPLI_PASSED) return CPL_OK;
   if (i == t->n) t->items[t->n++] = (terminal){group, var, var, 0};
   else t->next[t->items[i].last] = var;
   t->items[i].last = var;
@@ -50,7 +52,7 @@ static cpl_status add_member(terminals* t, const char* name, int32_t var) {
 
 static cpl_status collect(terminals* t, const cpli_numbering* n) {
   const size_t size = (size_t)n->desc->n_vars;
-  cpl_status st = cpli_names_init(&t->names, t->arena.ctx, 16);
+  cpl_status st = CPL_OK;
   t->items = cpli_arena_alloc(&t->arena, size, sizeof *t->items);
   t->next = cpli_arena_alloc(&t->arena, size, sizeof *t->next);
   if (t->items == NULL || t->next == NULL) st = CPL_ERR_NOMEM;
@@ -77,27 +79,31 @@ static void write_terminal(cpli_writer* w, const cpli_numbering* n, const termin
   cpli_write(w, "    </Terminal>\n");
 }
 
-static void write_all(cpli_writer* w, const cpli_numbering* n, const terminals* t) {
-  bool any = false;
-  for (int32_t i = 0; i < t->n; i++) {
-    if (t->items[i].count < 2) continue;  // no group
-    if (!any)
-      cpli_write(w,
-                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                 "<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
-    any = true;
-    write_terminal(w, n, t, &t->items[i]);
-  }
-  if (any) cpli_write(w, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+static cpl_status write_all(cpli_writer* w, const cpli_fmu_facts* facts, const cpli_numbering* n,
+                            terminals* t) {
+  cpl_status st = cpli_names_init(&t->names, w->ctx, 16);
+  if (st >= 0) st = cpli_pass_terminals(w, facts, n, &(cpli_passed){&t->arena, &t->names});
+  if (st >= 0) st = collect(t, n);
+  for (int32_t i = 0; i < t->n && st >= 0; i++)
+    if (t->items[i].count > 1) write_terminal(w, n, t, &t->items[i]);  // one is no group
+  return st < 0 ? st : cpli_writer_status(w);
 }
 
 cpl_status cpli_write_terminals(cpli_writer* w, const cpli_fmu_facts* facts) {
   cpli_numbering n;
   terminals t = {.n = 0};
+  cpli_writer all = {.ctx = w->ctx};
   cpli_arena_init(&t.arena, w->ctx);
   cpl_status st = cpli_numbering_make(w->ctx, facts, &n);
-  if (st >= 0) st = collect(&t, &n);
-  if (st >= 0) write_all(w, &n, &t);
+  if (st >= 0) st = write_all(&all, facts, &n, &t);
+  if (st >= 0 && all.text != NULL) {
+    cpli_write(w,
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+               "<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n");
+    cpli_write(w, all.text);
+    cpli_write(w, "  </Terminals>\n</fmiTerminalsAndIcons>\n");
+  }
+  cpli_writer_free(&all);
   cpli_numbering_free(&n);
   cpli_names_free(&t.names);
   cpli_arena_free(&t.arena);

@@ -231,6 +231,86 @@ static void signals_are_grouped(void** state) {
   CHECK(strstr(printed, "Terminals") == NULL);
 }
 
+// The description of the terminals of an FMU of FMI 3.0.
+static void check_terminals(const char* fmu, const char* expected) {
+  cpl_context* ctx = test_context();
+  cpli_zip* zip = NULL;
+  char* text = NULL;
+  size_t size = 0;
+  CHECK_OK(ctx, cpli_zip_open(ctx, fmu, NULL, &zip));
+  CHECK_OK(ctx,
+           cpli_zip_read(zip, "terminalsAndIcons/terminalsAndIcons.xml", 1 << 20, &text, &size));
+  CHECK_STR(text, expected);
+  cpli_free(ctx, text);
+  cpli_zip_close(zip);
+  cpl_context_destroy(ctx);
+}
+
+static const char inner_terminals[] =
+    "<fmiTerminalsAndIcons fmiVersion=\"3.0\"><Terminals>"
+    "<Terminal name=\"pin\" matchingRule=\"plug\" terminalKind=\"a.b\" description=\"&lt;1>\">"
+    "<TerminalMemberVariable variableName=\"y\" memberName=\"v\" variableKind=\"signal\"/>"
+    "<TerminalMemberVariable variableName=\"k\" memberName=\"i\" variableKind=\"inflow\"/>"
+    "<Terminal name=\"low\" matchingRule=\"bus\"><TerminalMemberVariable variableName=\"u\" "
+    "memberName=\"u\" variableKind=\"signal\"/></Terminal></Terminal>"
+    "<Terminal name=\"flow\" matchingRule=\"plug\"><TerminalStreamMemberVariable "
+    "inStreamMemberName=\"in\" outStreamMemberName=\"out\" inStreamVariableName=\"x\" "
+    "outStreamVariableName=\"y\"/></Terminal>"
+    "<Terminal name=\"lost\" matchingRule=\"plug\"><TerminalMemberVariable variableName=\"gone\" "
+    "memberName=\"v\" variableKind=\"signal\"/></Terminal></Terminals></fmiTerminalsAndIcons>";
+
+// Terminals of FMUs in the system are passed on as long as their variables are not connected.
+static void terminals_are_passed_on(void** state) {
+  (void)state;
+  static const char head[] =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<fmiTerminalsAndIcons fmiVersion=\"3.0\">\n  <Terminals>\n";
+  static const char flow[] =
+      "    <Terminal name=\"%s.flow\" matchingRule=\"plug\">\n"
+      "      <TerminalStreamMemberVariable inStreamMemberName=\"in\" outStreamMemberName=\"out\" "
+      "inStreamVariableName=\"%s.x\" outStreamVariableName=\"%s.y\"/>\n"
+      "    </Terminal>\n";
+  static const char pin[] =
+      "    <Terminal name=\"box.a.pin\" matchingRule=\"plug\" terminalKind=\"a.b\" "
+      "description=\"&lt;1&gt;\">\n"
+      "      <TerminalMemberVariable variableName=\"box.a.y\" memberName=\"v\" "
+      "variableKind=\"signal\"/>\n"
+      "      <TerminalMemberVariable variableName=\"box.a.k\" memberName=\"i\" "
+      "variableKind=\"inflow\"/>\n"
+      "    <Terminal name=\"low\" matchingRule=\"bus\">\n"
+      "      <TerminalMemberVariable variableName=\"box.a.u\" memberName=\"u\" "
+      "variableKind=\"signal\"/>\n"
+      "    </Terminal>\n    </Terminal>\n";
+  static const char group[] =
+      "    <Terminal name=\"box.a\" matchingRule=\"bus\">\n"
+      "      <TerminalMemberVariable variableName=\"box.a.u\" memberName=\"u\" "
+      "variableKind=\"signal\"/>\n"
+      "      <TerminalMemberVariable variableName=\"box.a.y\" memberName=\"y\" "
+      "variableKind=\"signal\"/>\n    </Terminal>\n";
+  char expected[4096];
+  use_folders();
+  write_text("decay.c", decay);
+  write_text("box.yaml", "couplet: 1\nmodels: {a: {fmu: in.fmu}}\n");
+  write_text("s.yaml",
+             "couplet: 1\nmodels: {box: {system: box.yaml}, b: {fmu: in.fmu, isolate: true}}\n"
+             "connections: {b.u: box.a.y}\nexperiment: {stop: 1}\n");
+  CHECK_CODE(0, "build", "decay.c", "-q", "--fmi", "3", "-o", "in.fmu");
+  CHECK_INT(system("rm -rf terminalsAndIcons && mkdir terminalsAndIcons"), 0);
+  write_text("terminalsAndIcons/terminalsAndIcons.xml", inner_terminals);
+  CHECK_INT(
+      system(
+          "python3 -m zipfile -l in.fmu > list.txt && python3 -c \"import zipfile; z = "
+          "zipfile.ZipFile('in.fmu', 'a'); z.write('terminalsAndIcons/terminalsAndIcons.xml')\""),
+      0);
+  CHECK_CODE(0, "build", "s.yaml", "-q", "--fmi", "3", "-o", "s.fmu");
+  CHECK_CODE(0, "check", "s.fmu");
+  size_t n = (size_t)snprintf(expected, sizeof expected, "%s%s", head, pin);
+  n += (size_t)snprintf(expected + n, sizeof expected - n, flow, "box.a", "box.a", "box.a");
+  n += (size_t)snprintf(expected + n, sizeof expected - n, flow, "b", "b", "b");
+  snprintf(expected + n, sizeof expected - n, "%s  </Terminals>\n</fmiTerminalsAndIcons>\n", group);
+  check_terminals("s.fmu", expected);
+}
+
 //------------------------------------ unpacking ------------------------------------
 
 static void systems_come_back(void** state) {
@@ -335,15 +415,11 @@ static void there_is_a_limit_of_depth(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(exchange_is_the_same),
-      cmocka_unit_test(steps_are_the_same),
-      cmocka_unit_test(fmus_of_fmus_of_fmus),
-      cmocka_unit_test(inputs_and_parameters),
-      cmocka_unit_test(systems_come_back),
-      cmocka_unit_test(signals_are_grouped),
-      cmocka_unit_test(neither_compiler_nor_libraries),
-      cmocka_unit_test(damaged_plans_are_found),
-      cmocka_unit_test(there_is_a_limit_of_depth),
+      cmocka_unit_test(exchange_is_the_same),    cmocka_unit_test(steps_are_the_same),
+      cmocka_unit_test(fmus_of_fmus_of_fmus),    cmocka_unit_test(inputs_and_parameters),
+      cmocka_unit_test(systems_come_back),       cmocka_unit_test(signals_are_grouped),
+      cmocka_unit_test(terminals_are_passed_on), cmocka_unit_test(neither_compiler_nor_libraries),
+      cmocka_unit_test(damaged_plans_are_found), cmocka_unit_test(there_is_a_limit_of_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
