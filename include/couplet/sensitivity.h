@@ -52,8 +52,8 @@ CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()
 /// Borrowed: name and def only during the call.
 /// Nullable: name, that of the source's description
 /// Returns:  CPL_ERR_INPUT for names that do not exist, are not Real, or cannot be changed;
-///           CPL_ERR_UNSUPPORTED for a source that is no model (steppers, delay lines), changes its
-///           structure, or can have one instance only.
+///           CPL_ERR_UNSUPPORTED for a source that is no model (steppers, delay lines), or can have
+///           one instance only.
 CPL_API cpl_status cpl_sensitivity_model(cpl_source* source, const char* name,
                                          const cpl_sensitivity_def* def, cpl_model** out);
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
+    from ._sensitivity import sensitivity
     from ._steady import Steady, steady
     from ._study import Case, Influence, Study, sweep
     from ._system import System, draw
@@ -46,6 +47,7 @@ _MODULES = {
     "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
+    "_sensitivity": ("sensitivity",),
     "_steady": ("Steady", "steady"),
     "_study": ("Case", "Influence", "Study", "sweep"),
     "_system": ("System", "draw"),
@@ -109,6 +111,7 @@ __all__ = [
     "linearize",
     "open",
     "read",
+    "sensitivity",
     "simulate",
     "solvers",
     "steady",

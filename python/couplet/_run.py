@@ -362,10 +362,15 @@ def simulate(
     >>> float(r.time[-1])
     2.0
     """
-    given = dict(locals())
+    return run_settings(dict(locals()))
+
+
+def run_settings(given: dict[str, Any], **more: Any) -> Result:
+    """A run from start to stop, with the arguments of :func:`simulate`."""
+    progress = given.get("progress")
     line = make_progress(progress)
     given["progress"] = line if line is not None else progress or None
-    run = _make_run(given)
+    run = _make_run(given, **more)
     with run:
         if line is not None:
             line.start, line.stop = run.start_time, run.stop_time

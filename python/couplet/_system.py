@@ -344,6 +344,12 @@ class System:
 
         return bode(self, **settings)
 
+    def sensitivity(self, **settings: Any) -> Result:
+        """:func:`couplet.sensitivity` of this system."""
+        from ._sensitivity import sensitivity
+
+        return sensitivity(self, **settings)
+
     def steady(self, **settings: Any) -> Steady:
         """:func:`couplet.steady` of this system."""
         from ._steady import steady

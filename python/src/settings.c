@@ -24,7 +24,9 @@ struct core_settings {
   cpl_start* starts;
   const char** record;
   const char** parameters;
-  cpl_table* table;  // read from input_path
+  cpl_sensitivity_def sensitivity;
+  const char **of, **to;  // of it
+  cpl_table* table;       // read from input_path
   const char* input_path;
   cpl_table* tables;   // one of all columns, then one per input with times of its own
   double** memory;     // of each
@@ -176,6 +178,17 @@ static bool read_record(core_settings* s) {
               read_texts(s, "parameters", &s->parameters, &s->settings.n_parameters);
   s->settings.record = s->record;
   s->settings.parameters = s->parameters;
+  return fine;
+}
+
+static bool read_sensitivity(core_settings* s) {
+  cpl_sensitivity_def* d = &s->sensitivity;
+  *d = cpl_default_sensitivity_def();
+  bool fine = read_texts(s, "sensitivity_of", &s->of, &d->n_of) &&
+              read_texts(s, "sensitivity_to", &s->to, &d->n_to);
+  d->of = s->of;
+  d->to = s->to;
+  if (PyDict_GetItemString(s->dict, "sensitivity_of") != NULL) s->settings.sensitivity = d;
   return fine;
 }
 
@@ -358,7 +371,7 @@ core_settings* core_settings_create(core_session* session, PyObject* dict) {
   s->settings.experiment = &s->experiment;
   s->dict = PyDict_Copy(dict);
   bool fine = s->dict != NULL && read_members(s) && read_choices(s) && read_starts(s) &&
-              read_record(s) && read_solvers(s) && read_inputs(s, session);
+              read_record(s) && read_sensitivity(s) && read_solvers(s) && read_inputs(s, session);
   PyObject* system = fine ? PyDict_GetItemString(s->dict, "system") : NULL;
   if (system != NULL) s->system = core_system_create(session, system);
   fine = fine && (system == NULL || s->system != NULL);
@@ -377,6 +390,8 @@ void core_settings_destroy(core_settings* s) {
   free(s->solvers);
   free(s->starts);
   free(s->record);
+  free(s->of);
+  free(s->to);
   free(s->parameters);
   free(s->tables);
   free(s->memory);

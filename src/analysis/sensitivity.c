@@ -23,16 +23,24 @@ static cpli_sens* self_of(cpl_component* c) { return (cpli_sens*)c; }
 
 enum { MAX_RUN = 128 };  // references of one run of a router
 
+// The place of a sensitivity of a state; -1: the state does not exist in the present structure.
+static ptrdiff_t place_of(const cpli_sens* s, uint32_t ref) {
+  const cpli_sens_form* f = s->forms;
+  while (&f->desc != s->base.base.desc) f++;
+  int32_t place = f->place[ref % s->n_named];
+  return place < 0 ? -1 : (ptrdiff_t)(s->n * (1 + ref / s->n_named)) + place;
+}
+
 static cpl_status get_own(cpli_sens* s, const cpli_access* a) {
   double* out = a->values;
   if (a->component == SENS_PAIR) return cpli_sens_pairs(s, a->refs, a->n, out);
-  if (a->component == SENS_SLOPE) {
-    cpl_status st = cpli_sens_slopes(s, s->dx);
-    for (size_t i = 0; i < a->n && st == CPL_OK; i++) out[i] = s->dx[a->refs[i]];
-    return st;
+  const double* from = a->component == SENS_SLOPE ? s->dx : s->x;
+  cpl_status st = from == s->dx ? cpli_sens_slopes(s, s->dx) : CPL_OK;
+  for (size_t i = 0; i < a->n && st == CPL_OK; i++) {
+    ptrdiff_t place = place_of(s, a->refs[i]);
+    out[i] = place >= 0 ? from[place] : NAN;
   }
-  for (size_t i = 0; i < a->n; i++) out[i] = s->x[a->refs[i]];
-  return CPL_OK;
+  return st;
 }
 
 // A value of a perturbed instance: that of its parameter stays larger, or smaller. Before the setup
@@ -116,7 +124,8 @@ static cpl_status setup(cpl_component* c, const cpl_setup* setup) {
     if (st == CPL_OK) st = p->m->base.ops->setup(&p->m->base, setup);
   }
   s->phase = SENS_INIT;
-  return st == CPL_OK ? s->m->base.ops->setup(&s->m->base, setup) : st;
+  if (st == CPL_OK) st = s->m->base.ops->setup(&s->m->base, setup);
+  return st == CPL_OK ? cpli_sens_follow(s) : st;
 }
 
 #define EACH(name) \
@@ -145,8 +154,8 @@ static void forget_run(cpli_sens* s) {
   s->phase = SENS_MADE;
   s->next = INFINITY;
   s->crossed_at = s->shifted_at = NAN;
-  s->step = 0;
-  s->placed = s->moves = s->touches = s->began = false;
+  s->step = s->longest = 0;
+  s->placed = s->moves = s->touches = s->began = s->switched = false;
   for (size_t i = 0; i < s->n_to; i++) {
     const cpl_variable* v = &d->vars[s->to[i].var];
     s->to[i].start = v->has_start ? v->start : 0;
@@ -156,12 +165,14 @@ static void forget_run(cpli_sens* s) {
     p->shift = 0;
     p->again = false;
   }
-  for (size_t i = 0; i < s->n * (1 + s->n_to); i++) s->x[i] = 0;
+  for (size_t i = 0; i < s->n_most * (1 + s->n_to); i++) s->x[i] = 0;
 }
 
 static cpl_status reset(cpl_component* c) {
-  forget_run(self_of(c));
-  return each(self_of(c), call_reset);
+  cpli_sens* s = self_of(c);
+  forget_run(s);
+  cpl_status st = each(s, call_reset);
+  return st == CPL_OK ? cpli_sens_follow(s) : st;
 }
 
 static void destroy(cpl_component* c) {
@@ -246,19 +257,7 @@ static cpl_status make(cpli_sens* s, const char* name, const cpl_sensitivity_def
   s->n_to = def->n_to;
   cpl_status st = cpl_source_make_model(s->source, name, &s->m);
   if (st < 0) return st;
-  const cpl_description* d = s->m->base.desc;
-  if (s->m->ops->structure != NULL)
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: sensitivities of models that change their structure (modes) are not "
-                    "possible",
-                    name);
-  s->n = (size_t)d->n_states;
-  s->nz = (size_t)d->n_indicators;
-  s->nc = s->m->ops->constraints != NULL && s->m->ops->constraints->get != NULL
-              ? (size_t)d->n_constraints
-              : 0;
   st = cpli_sens_describe(s, def);
-  if (st >= 0) s->base.base.desc = &s->desc->desc;
   if (st >= 0) st = make_instances(s);
   if (st >= 0) st = cpli_sens_make_point(s);
   if (st >= 0) st = cpli_sens_make_newton(s);

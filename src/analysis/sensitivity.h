@@ -41,6 +41,13 @@ typedef struct cpli_sens_parameter {
   cpli_perturbed of[2];  // above, below
 } cpli_sens_parameter;
 
+/// A structure of the model: most models have one.
+typedef struct cpli_sens_form {
+  const cpl_description* of;  // of the model
+  cpl_description desc;
+  int32_t* place;  // of each state with sensitivities: its number in this structure, or -1
+} cpli_sens_form;
+
 typedef struct cpli_sens {
   cpl_model base;
   cpl_source* source;
@@ -48,7 +55,11 @@ typedef struct cpli_sens {
   cpli_shared_desc* desc;
   cpli_router router;
   cpl_model_ops ops;
-  size_t n, nz, nc;  // states, indicators, constraints of the model
+  size_t n, nz, nc;                 // states, indicators, constraints of the model in its structure
+  size_t n_most, nz_most, nc_most;  // in any
+  cpli_sens_form* forms;
+  size_t n_forms, n_named;  // n_named: states of all structures
+  bool switched;            // the structure changes at the event in progress
   size_t n_of, n_to;
   cpli_sens_parameter* to;
   uint32_t* of;  // references in the model
@@ -65,6 +76,7 @@ typedef struct cpli_sens {
   // events
   double next;        // time event of the model
   double last, step;  // end of the last completed step or event; length of the last step
+  double longest;     // step since the last event
   double crossed_at;  // time of `crossed`; NAN: none
   double shifted_at;  // time for which shifts were found; NAN: none
   int8_t *signs, *crossed;
@@ -100,7 +112,11 @@ static inline double* cpli_sens_states(const cpli_sens* s, const cpli_sens_param
 
 //------------------------------------ sensitivity_describe.c ------------------------------------
 
+/// The structures of the model, then its description in each of them.
 cpl_status cpli_sens_describe(cpli_sens* s, const cpl_sensitivity_def* def);
+
+/// Sizes and description follow the structure of the model.
+cpl_status cpli_sens_follow(cpli_sens* s);
 
 //------------------------------------ sensitivity_point.c ------------------------------------
 

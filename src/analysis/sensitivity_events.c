@@ -15,6 +15,9 @@
 
 enum { MAX_ROUNDS = 1000, MAX_ITERATIONS = 8 };
 static const double longest_shift = 1e-2;  // of an event, relative to the time since the start
+// Both instances have an event this much later than its crossing, so that errors of rounding and of
+// loops do not matter; relative to the longest step since the last event.
+static const double beyond = 1e-9;
 
 static cpl_status not_differentiable(const cpli_sens* s, const cpli_sens_parameter* k,
                                      const char* why) {
@@ -65,16 +68,16 @@ static void indicator_text(const cpli_sens* s, size_t i, char* out, size_t size)
   if (s->m->ops->name_indicator != NULL) s->m->ops->name_indicator(s->m, i, out, size);
 }
 
-// The slope of each indicator along the solution, into s->z_at; s->z has their values.
+// The slope of each indicator along the solution, of an instance next to the model: the model
+// itself stays where it has the event.
 static cpl_status get_slopes(cpli_sens* s) {
   double h = s->step > 0 ? 1e-3 * s->step : 1e-9 * fmax(1, fabs(s->t));
-  cpl_status st = s->m->ops->set_time(s->m, s->t - h);
-  for (size_t i = 0; i < s->n; i++) s->at[i] = s->x[i] - h * s->f[i];
-  if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, s->at);
-  if (st == CPL_OK) st = s->m->ops->get_indicators(s->m, s->slopes);
-  for (size_t i = 0; i < s->nz; i++) s->slopes[i] = (s->z[i] - s->slopes[i]) / h;
-  if (st == CPL_OK) st = s->m->ops->set_time(s->m, s->t);
-  if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, s->x);
+  cpli_perturbed* p = s->to->of;
+  cpl_status st = cpli_sens_move(s, s->to, p, -h);
+  if (st == CPL_OK) st = p->m->ops->get_indicators(p->m, s->slopes);
+  if (st == CPL_OK) st = cpli_sens_move(s, s->to, p, 0);
+  if (st == CPL_OK) st = p->m->ops->get_indicators(p->m, s->z_at);
+  for (size_t i = 0; i < s->nz; i++) s->slopes[i] = (s->z_at[i] - s->slopes[i]) / h;
   return st;
 }
 
@@ -86,7 +89,7 @@ static double longest(const cpli_sens* s) {
 static cpl_status find_shift(cpli_sens* s, const cpli_sens_parameter* k, cpli_perturbed* p,
                              size_t i, double* shift) {
   double slope = s->slopes[i], resolution = DBL_EPSILON * fmax(fabs(s->t), s->t - s->t_start);
-  double past = fmax(16 * resolution * fabs(slope), 4 * fabs(s->z[i]));
+  double past = fmax(fmax(16 * resolution, beyond * s->longest) * fabs(slope), 4 * fabs(s->z[i]));
   double target = s->z[i] > 0 ? past : -past, error = INFINITY;
   cpl_status st = CPL_OK;
   *shift = 0;
@@ -185,6 +188,7 @@ cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end) {
   cpli_sens* s = cpli_sens_of(m);
   cpl_status st = s->m->ops->completed_step(s->m, event, end);
   s->step = s->t - s->last;
+  s->longest = fmax(s->longest, s->step);
   s->last = s->t;
   if (st == CPL_OK) st = note_crossings(s);
   if (st == CPL_OK) st = find_times(s);
@@ -214,17 +218,12 @@ cpl_status cpli_sens_enter_event(cpl_model* m) {
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
-static cpl_status changes_structure(const cpli_sens* s) {
-  return cpl_fail_in(s->base.base.ctx, CPL_ERR_UNSUPPORTED, s->base.base.name, NULL, s->t,
-                     "no sensitivities after t=%.12g: the model changes its structure", s->t);
-}
-
-static cpl_status update(cpli_sens* s, cpli_perturbed* p) {
+static cpl_status update(cpli_perturbed* p) {
   cpl_event_info info = {.next_time = INFINITY};
   cpl_status st = p->m->ops->event_update(p->m, &info);
   p->next = info.next_time;
   p->again = info.again;
-  return st == CPL_OK && info.structure_changed ? changes_structure(s) : st;
+  return st;
 }
 
 static cpl_status settle(cpli_sens* s, const cpli_sens_parameter* k, cpli_perturbed* p) {
@@ -232,7 +231,7 @@ static cpl_status settle(cpli_sens* s, const cpli_sens_parameter* k, cpli_pertur
   for (int rounds = 0; p->again && st == CPL_OK; rounds++) {
     if (rounds == MAX_ROUNDS)
       return not_differentiable(s, k, "the event does not settle when it changes");
-    st = update(s, p);
+    st = update(p);
   }
   return st;
 }
@@ -240,10 +239,11 @@ static cpl_status settle(cpli_sens* s, const cpli_sens_parameter* k, cpli_pertur
 cpl_status cpli_sens_event_update(cpl_model* m, cpl_event_info* info) {
   cpli_sens* s = cpli_sens_of(m);
   cpl_status st = s->m->ops->event_update(s->m, info);
-  if (st == CPL_OK && info->structure_changed) st = changes_structure(s);
+  if (st == CPL_OK && info->structure_changed) st = cpli_sens_follow(s);
+  s->switched = s->switched || info->structure_changed;
   s->next = info->next_time;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
-    if (st == CPL_OK) st = update(s, p);
+    if (st == CPL_OK) st = update(p);
     if (st == CPL_OK && !info->again) st = settle(s, k, p);
   }
   info->states_changed = info->states_changed || s->n > 0;
@@ -282,12 +282,23 @@ static cpl_status compare_discrete(cpli_sens* s) {
   return st;
 }
 
+// The structures of all instances are the same.
+static cpl_status compare_structures(const cpli_sens* s) {
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    int32_t f = 0;
+    while (s->m->ops->structure(s->m, f) != s->m->base.desc) f++;
+    if (p->m->ops->structure(p->m, f) != p->m->base.desc)
+      return not_differentiable(s, k, "the structure of the model changes to another one with it");
+  }
+  return CPL_OK;
+}
+
 // An instance that was next to the model before the event, and is far from it, as far as the model
 // jumped, has not jumped, or elsewhere.
 static cpl_status compare_jump(const cpli_sens* s, const cpli_sens_parameter* k,
                                const cpli_perturbed* p, const double* x) {
   static const double near = 0.01, far = 0.3;
-  for (size_t i = 0; i < s->n && s->began; i++) {
+  for (size_t i = 0; i < s->n && s->began && !s->switched; i++) {
     double jump = fabs(s->x[i] - s->before[i]), distance = fabs(x[i] - s->x[i]);
     if (jump == 0 || fabs(p->moved[i]) > near * jump || distance < far * jump) continue;
     char text[300];
@@ -309,8 +320,8 @@ static bool shifts(const cpli_sens* s) {
 
 // An indicator that touches zero has an event whose time is not differentiable: nothing may change.
 static cpl_status check_touch(cpli_sens* s) {
-  bool changes = false;
-  for (size_t i = 0; i < s->n; i++) {
+  bool changes = s->switched;
+  for (size_t i = 0; i < s->n && !changes; i++) {
     double size = fabs(s->f[i]) + fabs(s->f_after[i]);
     changes = changes || s->x[i] != s->before[i] || fabs(s->f_after[i] - s->f[i]) > 1e-6 * size;
   }
@@ -354,14 +365,16 @@ cpl_status cpli_sens_enter_continuous(cpl_model* m) {
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, s->x);
   if (st == CPL_OK && s->n > 0 && (shifts(s) || s->touches))
     st = s->m->ops->get_derivatives(s->m, s->f_after);
+  if (st == CPL_OK && s->switched) st = compare_structures(s);
   if (st == CPL_OK) st = compare_discrete(s);
   if (st == CPL_OK) st = read_states(s);
   if (st == CPL_OK && s->touches) st = check_touch(s);
   if (st == CPL_OK) st = note_signs(s);
   s->phase = SENS_CONTINUOUS;
-  s->placed = s->moves = s->touches = false;
+  s->placed = s->moves = s->touches = s->switched = false;
   s->began = true;
   s->last = s->t;
+  s->longest = 0;
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;
 }
 
@@ -396,14 +409,14 @@ static cpl_status list_discrete(cpli_sens* s) {
 }
 
 cpl_status cpli_sens_make_events(cpli_sens* s) {
-  s->z = cpli_arena_alloc(&s->arena, 3 * s->nz, sizeof *s->z);
-  s->signs = cpli_arena_alloc(&s->arena, 2 * s->nz, sizeof *s->signs);
+  s->z = cpli_arena_alloc(&s->arena, 3 * s->nz_most, sizeof *s->z);
+  s->signs = cpli_arena_alloc(&s->arena, 2 * s->nz_most, sizeof *s->signs);
   if (s->z == NULL || s->signs == NULL) return cpli_nomem(s->base.base.ctx);
-  s->z_at = s->z + s->nz;
-  s->slopes = s->z + 2 * s->nz;
-  s->crossed = s->signs + s->nz;
+  s->z_at = s->z + s->nz_most;
+  s->slopes = s->z + 2 * s->nz_most;
+  s->crossed = s->signs + s->nz_most;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
-    p->moved = cpli_arena_alloc(&s->arena, s->n, sizeof *p->moved);
+    p->moved = cpli_arena_alloc(&s->arena, s->n_most, sizeof *p->moved);
     if (p->moved == NULL) return cpli_nomem(s->base.base.ctx);
     (void)k;
   }

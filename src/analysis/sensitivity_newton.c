@@ -81,7 +81,7 @@ static cpl_status make_dense(cpli_sens* s) {
 cpl_status cpli_sens_make_newton(cpli_sens* s) {
   const cpl_description* d = s->m->base.desc;
   if (s->m->ops->newton != NULL) s->ops.newton = &own_ops;
-  if (s->n == 0 || s->m->ops->newton != NULL) return CPL_OK;
+  if (s->n == 0 || s->m->ops->newton != NULL || s->m->ops->structure != NULL) return CPL_OK;
   for (int32_t i = 0; i < d->n_states; i++) {
     if (d->states[i] < 0 || d->derivatives[i] < 0) return CPL_OK;  // the solver's differences
   }

@@ -121,6 +121,11 @@ static cpl_break next_break(cpl_model* m, double t, double tolerance) {
   return s->m->ops->next_break(s->m, t, tolerance);
 }
 
+static const cpl_description* structure(cpl_model* m, int32_t i) {
+  const cpli_sens* s = cpli_sens_of(m);
+  return (size_t)i < s->n_forms ? &s->forms[i].desc : NULL;
+}
+
 //------------------------------------ constraints ------------------------------------
 
 static cpl_status count(cpl_model* m, size_t* n) {
@@ -172,18 +177,18 @@ static const cpl_constraint_ops constraint_ops = {.size = sizeof constraint_ops,
 //------------------------------------ make ------------------------------------
 
 cpl_status cpli_sens_make_point(cpli_sens* s) {
-  size_t all = s->n * (1 + s->n_to);
+  size_t all = s->n_most * (1 + s->n_to);
   double** parts[] = {&s->at, &s->above, &s->below, &s->f, &s->before, &s->f_after};
   s->x = cpli_arena_alloc(&s->arena, all, sizeof *s->x);
   s->dx = cpli_arena_alloc(&s->arena, all, sizeof *s->dx);
-  s->gradients = cpli_arena_alloc(&s->arena, s->nc * s->n, sizeof *s->gradients);
-  s->residual = cpli_arena_alloc(&s->arena, 3 * s->nc, sizeof *s->residual);
-  double* room = cpli_arena_alloc(&s->arena, CPLI_COUNT(parts) * s->n, sizeof *room);
+  s->gradients = cpli_arena_alloc(&s->arena, s->nc_most * s->n_most, sizeof *s->gradients);
+  s->residual = cpli_arena_alloc(&s->arena, 3 * s->nc_most, sizeof *s->residual);
+  double* room = cpli_arena_alloc(&s->arena, CPLI_COUNT(parts) * s->n_most, sizeof *room);
   if (s->x == NULL || s->dx == NULL || s->gradients == NULL || s->residual == NULL || room == NULL)
     return cpli_nomem(s->base.base.ctx);
-  s->residuals[0] = s->residual + s->nc;
-  s->residuals[1] = s->residual + 2 * s->nc;
-  for (size_t i = 0; i < CPLI_COUNT(parts); i++) *parts[i] = room + i * s->n;
+  s->residuals[0] = s->residual + s->nc_most;
+  s->residuals[1] = s->residual + 2 * s->nc_most;
+  for (size_t i = 0; i < CPLI_COUNT(parts); i++) *parts[i] = room + i * s->n_most;
   const cpl_model_ops* of = s->m->ops;
   s->ops = (cpl_model_ops){.size = sizeof s->ops,
                            .enter_event = cpli_sens_enter_event,
@@ -196,9 +201,10 @@ cpl_status cpli_sens_make_point(cpli_sens* s) {
                            .get_derivatives = get_derivatives,
                            .get_indicators = get_indicators,
                            .completed_step = cpli_sens_completed_step,
-                           .constraints = s->nc > 0 ? &constraint_ops : NULL,
+                           .constraints = s->nc_most > 0 ? &constraint_ops : NULL,
                            .name_indicator = of->name_indicator != NULL ? name_indicator : NULL,
-                           .next_break = of->next_break != NULL ? next_break : NULL};
+                           .next_break = of->next_break != NULL ? next_break : NULL,
+                           .structure = of->structure != NULL ? structure : NULL};
   s->base.ops = &s->ops;
   s->base.base.can = (cpl_capabilities){.completed_step = true,
                                         .needs_tool = s->m->base.can.needs_tool,

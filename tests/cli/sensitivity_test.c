@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// `couplet sensitivity`: files, JSON, FMUs, loops, constraints, and what is refused.
+#include "command.h"
+
+// The last number of the array behind "key": in JSON.
+static double last_of(const char* key) {
+  char quoted[200];
+  snprintf(quoted, sizeof quoted, "\"%s\": [", key);
+  const char* at = strstr(printed, quoted);
+  if (at == NULL) fail_msg("there is no %s in %s", key, printed);
+  const char* end = strchr(at, ']');
+  while (end[-1] != ' ' && end[-1] != '[' && end[-1] != ',') end--;
+  return strtod(end, NULL);
+}
+
+static void copy_files(const char* folder, const char* const* files) {
+  for (; *files != NULL; files++) {
+    char path[200];
+    snprintf(path, sizeof path, "examples/%s/%s", folder, *files);
+    write_text(*files, text_of(test_path(path)));
+  }
+}
+
+static void copy_ball(void) {
+  copy_files("bouncing_ball", (const char* const[]){"bouncing_ball.c", NULL});
+}
+
+// Of the first impact: h = e g T late - g late^2 / 2 with T = sqrt(2 / g).
+static const double fall = 0.45152364098573090;  // sqrt(2 / 9.81)
+
+static void check_impact(double tolerance) {
+  double late = 0.6 - fall, slope = fall / 2;
+  CHECK_NEAR(last_of("dh/de"), 9.81 * fall * late, tolerance);
+  CHECK_NEAR(last_of("dh/dh"),
+             0.8 * 9.81 * slope * late - (0.8 * 9.81 * fall - 9.81 * late) * slope, tolerance);
+}
+
+static void models_and_fmus_have_sensitivities(void** state) {
+  (void)state;
+  copy_ball();
+  CHECK_CODE(0, "build", "bouncing_ball.c", "-o", "ball2.fmu");
+  CHECK_CODE(0, "build", "bouncing_ball.c", "-o", "ball3.fmu", "--fmi", "3");
+  static const char* const files[] = {"bouncing_ball.c", "ball2.fmu", "ball3.fmu"};
+  for (int i = 0; i < 3; i++) {
+    CHECK_CODE(0, "sensitivity", files[i], "--of", "h", "--to", "e,h", "--stop", "0.6", "--rtol",
+               "1e-11", "--json");
+    CHECK_STR(complained, "");
+    CHECK(printed[0] == '{' && strcmp(printed + strlen(printed) - 2, "}\n") == 0);
+    check_impact(1e-8);
+  }
+  CHECK_CODE(0, "sensitivity", "ball2.fmu", "--of", "h", "--to", "e", "--to", "h", "--stop", "0.6",
+             "--rtol", "1e-11", "--json", "--isolate", "--solver", "dopri5");
+  check_impact(1e-8);
+}
+
+static void results_have_a_column_per_pair(void** state) {
+  (void)state;
+  copy_ball();
+  CHECK_CODE(0, "sensitivity", "bouncing_ball.c", "--of", "h,v", "--to", "g,e", "--record", "h",
+             "-o", "s.csv", "--interval", "0.5");
+  CHECK_CONTAINS(text_of("s.csv"), "time,h,dh/dg,dh/de,dv/dg,dv/de\n0,1,0,0,0,0\n");
+  CHECK_CONTAINS(printed, "at t = 3, all rows in s.csv");
+  CHECK_CONTAINS(printed, "dh/de");
+  CHECK_CODE(0, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "e", "-o", "-");
+  CHECK(strncmp(printed, "time,dh/de\n", 11) == 0);
+  CHECK_CODE(0, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "e", "-o", "s.mat",
+             "--quiet");
+  CHECK_STR(printed, "");
+}
+
+// y_a = 2/3 x_a, x_a' = -2/3 x_a, x_b' = -x_b + y_a
+static void algebraic_loops(void** state) {
+  (void)state;
+  copy_files("algebraic_loop", (const char* const[]){"a.c", "b.c", "algebraic_loop.yaml", NULL});
+  CHECK_CODE(0, "build", "a.c", "-o", "a.fmu");
+  CHECK_CODE(0, "build", "b.c", "-o", "b.fmu", "--fmi", "3");
+  write_text("fmus.yaml",
+             "couplet: 1\nmodels: {a: {fmu: a.fmu}, b: {fmu: b.fmu}}\n"
+             "connections: {a.u: b.y, b.u: a.y}\nexperiment: {stop: 2}\n");
+  static const char* const files[] = {"algebraic_loop.yaml", "fmus.yaml"};
+  for (int i = 0; i < 2; i++) {
+    CHECK_CODE(0, "sensitivity", files[i], "--of", "a.y,b.x", "--to", "a.x,b.x", "--rtol", "1e-12",
+               "--atol", "1e-13", "--json");
+    CHECK_NEAR(last_of("da.y/da.x"), 2. / 3 * exp(-4. / 3), 5e-9);
+    CHECK_NEAR(last_of("db.x/da.x"), 2 * (exp(-4. / 3) - exp(-2)), 5e-9);
+    CHECK_NEAR(last_of("da.y/db.x"), 0, 1e-12);
+    CHECK_NEAR(last_of("db.x/db.x"), exp(-2), 1e-9);
+  }
+}
+
+// A nonlinear plant of coupled FMUs: the level of a tank by the supply and the drain, where the
+// other is the scale of time: level(t; c supply, c drain) = level(c t; supply, drain) while the
+// valve rests.
+static void coupled_fmus(void** state) {
+  (void)state;
+  copy_files("tank_level", (const char* const[]){"tank.c", "servo.c", NULL});
+  CHECK_CODE(0, "build", "tank.c", "-o", "tank.fmu");
+  CHECK_CODE(0, "build", "servo.c", "-o", "servo.fmu", "--fmi", "3");
+  write_text("plant.yaml",
+             "couplet: 1\nmodels: {servo: {fmu: servo.fmu}, tank: {fmu: tank.fmu}}\n"
+             "inputs: {command: {start: 0.5}}\n"
+             "connections: {servo.command: command, tank.opening: servo.position}\n"
+             "outputs: {level: tank.level}\nexperiment: {stop: 100, rtol: 1e-12, atol: 1e-13}\n");
+  CHECK_CODE(0, "sensitivity", "plant.yaml", "--of", "level", "--to",
+             "tank.supply,tank.drain,tank.area,tank.level,command", "--json", "--record", "level");
+  double level = last_of("level"), slope = (0.02 * 0.5 - 0.003 * sqrt(2 * 9.81 * level)) / 0.5;
+  // Euler's relations of homogeneous functions
+  double supply = last_of("dlevel/dtank.supply"), drain = last_of("dlevel/dtank.drain");
+  CHECK_NEAR(0.02 * supply + 0.003 * drain, 100 * slope, 1e-8);
+  CHECK_NEAR(0.5 * last_of("dlevel/dtank.area"), -100 * slope, 1e-8);
+  // f(level) / f(1) is the derivative of a flow by its start
+  double before = 0.02 * 0.5 - 0.003 * sqrt(2 * 9.81);
+  CHECK_NEAR(last_of("dlevel/dtank.level"), slope / (before / 0.5), 1e-8);
+  CHECK(level > 0.5 && level < 1 && last_of("dlevel/dcommand") > 0);
+}
+
+// Constraints and their derivatives hold, and so does that of the energy, by projection only.
+static void constraints_keep_the_tangent_space(void** state) {
+  (void)state;
+  copy_files("drift", (const char* const[]){"pendulum.c", NULL});
+  static const char* const solvers[] = {"cvode", "radau", "dopri5"};
+  for (int i = 0; i < 3; i++) {
+    CHECK_CODE(0, "sensitivity", "pendulum.c", "--of", "drift,along,energy", "--to", "g,vy",
+               "--set", "vy=-1", "--stop", "20", "--rtol", "1e-6", "--json", "--solver", solvers[i],
+               "--set", "constrained=3", "--projection", "every");
+    CHECK_NEAR(last_of("ddrift/dg"), 0, 1e-9);
+    CHECK_NEAR(last_of("dalong/dvy"), 0, 1e-9);
+    CHECK_NEAR(last_of("denergy/dvy"), -1, 1e-8);
+    CHECK_NEAR(last_of("denergy/dg"), 0, 1e-9);
+    CHECK_CODE(0, "sensitivity", "pendulum.c", "--of", "energy", "--to", "g", "--set", "vy=-1",
+               "--stop", "20", "--rtol", "1e-6", "--json", "--solver", solvers[i], "--projection",
+               "off");
+    CHECK(fabs(last_of("denergy/dg")) > 1e-5);
+  }
+}
+
+// x' = a up to the limit, then y' = -b y from there: y = limit exp(-b (t - (limit - x0) / a)).
+static void modes_switch(void** state) {
+  (void)state;
+  write_text("rise.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"x\", .start = 1}, {0}};\n"
+             "static const cpl_declaration parameters[] = {{\"a\", .start = 2}, {0}};\n"
+             "static int derivatives(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = v->p[0]; return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"rise\", .states = states,\n"
+             "  .parameters = parameters, .derivatives = derivatives};\n");
+  write_text("fall.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"y\"}, {\"calm\"}, {0}};\n"
+             "static const cpl_declaration parameters[] = {{\"b\", .start = 3}, {0}};\n"
+             "static int derivatives(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = -v->p[0] * v->x[0]; dx[1] = -v->x[1]; return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"fall\", .states = states,\n"
+             "  .parameters = parameters, .derivatives = derivatives};\n");
+  write_text("sum.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"sum\"}, {0}};\n"
+             "static const cpl_declaration inputs[] = {{\"u\"}, {0}};\n"
+             "static int derivatives(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = v->u[0]; return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"sum\", .states = states,\n"
+             "  .inputs = inputs, .derivatives = derivatives};\n");
+  write_text("switch.yaml",
+             "couplet: 1\nparameters: {a: 2, b: 3, limit: 1.5}\n"
+             "modes:\n  start: up\n"
+             "  up:\n    models: {r: {c: rise.c, start: {a: a}}}\n"
+             "    leave: [{when: r.x > limit, to: down, set: {f.y: r.x}}]\n"
+             "  down:\n    models: {f: {c: fall.c, start: {b: b}}}\n"
+             "observe:\n  out: {up: r.x, down: f.y}\n");
+  write_text("outer.yaml",
+             "couplet: 1\nmodels: {s: {system: switch.yaml}, g: {c: sum.c}}\n"
+             "connections: {g.u: s.out}\noutputs: {out: s.out}\nexperiment: {stop: 1, rtol: 1e-11, "
+             "atol: 1e-12}\n");
+  double a = 2, b = 3, limit = 1.5, late = 1 - (limit - 1) / a, decay = exp(-b * late);
+  static const char* const solvers[] = {"cvode", "dopri5", "radau"};
+  for (int i = 0; i < 3; i++) {
+    CHECK_CODE(0, "sensitivity", "outer.yaml", "--of", "out,g.sum", "--to", "s.a,s.b,s.limit",
+               "--json", "--solver", solvers[i]);
+    CHECK_NEAR(last_of("dout/ds.a"), -limit * decay * b * (limit - 1) / a / a, 1e-9);
+    CHECK_NEAR(last_of("dout/ds.b"), -limit * decay * late, 1e-9);
+    CHECK_NEAR(last_of("dout/ds.limit"), decay + limit * decay * b / a, 1e-9);
+    // sum = (limit^2 - 1) / 2 a + limit (1 - decay) / b
+    CHECK_NEAR(last_of("dg.sum/ds.limit"), limit / a + (1 - decay) / b - limit * decay / a, 1e-9);
+    CHECK_NEAR(last_of("dg.sum/ds.a"),
+               -(limit * limit - 1) / 2 / a / a + limit * decay * (limit - 1) / a / a, 1e-9);
+  }
+}
+
+static void wrong_requests_are_refused(void** state) {
+  (void)state;
+  copy_ball();
+  CHECK_CODE(2, "sensitivity", "bouncing_ball.c", "--of", "h");
+  CHECK_CONTAINS(complained, "--of VARIABLE and --to PARAMETER are needed");
+  CHECK_CODE(2, "sensitivity", "bouncing_ball.c", "--of", "hight", "--to", "e");
+  CHECK_CONTAINS(complained, "there is no variable \"hight\"");
+  CHECK_CODE(2, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "der(v)");
+  CHECK_CONTAINS(complained, "sensitivities to der(v) are not possible");
+  CHECK_CODE(2, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "e", "--set", "x=1");
+  CHECK_CODE(2, "sensitivity", "nothing.c", "--of", "h", "--to", "e");
+  write_text(
+      "steps.yaml",
+      "couplet: 1\nmodels: {a: {c: bouncing_ball.c, as: cs}, b: {c: bouncing_ball.c, as: cs}}\n"
+      "experiment: {stop: 1}\nmaster: {step: 0.1}\n");
+  CHECK_CODE(2, "sensitivity", "steps.yaml", "--of", "a.h", "--to", "a.e");
+  CHECK_CONTAINS(complained, "sensitivities are those of models");
+}
+
+// A failure in the middle: results until there are kept.
+static void a_failure_keeps_results(void** state) {
+  (void)state;
+  write_text("bad.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
+             "static const cpl_declaration parameters[] = {{\"k\", .start = 2}, {0}};\n"
+             "static int derivatives(const cpl_values* v, double* dx) {\n"
+             "  if (v->t > 0.5) return cpl_model_error(v, \"too late\");\n"
+             "  dx[0] = -v->p[0] * v->x[0];\n"
+             "  return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"bad\", .states = states,\n"
+             "  .parameters = parameters, .derivatives = derivatives};\n");
+  CHECK_CODE(1, "sensitivity", "bad.c", "--of", "x", "--to", "k", "-o", "bad.csv", "--stop", "1");
+  CHECK_CONTAINS(complained, "too late");
+  CHECK_CONTAINS(text_of("bad.csv"), "time,dx/dk\n0,0\n");
+}
+
+int main(void) {
+  use_folders();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(models_and_fmus_have_sensitivities),
+      cmocka_unit_test(results_have_a_column_per_pair),
+      cmocka_unit_test(algebraic_loops),
+      cmocka_unit_test(coupled_fmus),
+      cmocka_unit_test(constraints_keep_the_tangent_space),
+      cmocka_unit_test(modes_switch),
+      cmocka_unit_test(wrong_requests_are_refused),
+      cmocka_unit_test(a_failure_keeps_results),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
