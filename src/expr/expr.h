@@ -40,6 +40,8 @@ typedef struct cpli_scope {
   int32_t (*resolve)(void* user, const char* name, cpl_type* type);
   const char* (*candidate)(const void* user, size_t i);  // known names, to suggest. Nullable
   size_t n_candidates;
+  const char* (*function)(const void* user, size_t i);  // the caller's, to suggest. Nullable
+  size_t n_functions;
   void* user;
 } cpli_scope;
 

@@ -60,9 +60,11 @@ static const struct {
 
 static const char* const words[] = {"time", "pi", "inf", "true", "false"};
 
+// The functions of all expressions, then those of the scope.
 static const char* function_name(const void* user, size_t i) {
-  (void)user;
-  return functions[i].name;
+  const cpli_scope* scope = user;
+  const size_t n = CPLI_COUNT(functions);
+  return i < n ? functions[i].name : scope->function(scope->user, i - n);
 }
 
 static int find_function(const char* name) {
@@ -143,7 +145,9 @@ static cpl_status fail_function(draft* d, size_t at) {
   if (st < 0) return st;
   char near[256];
   cpli_lex_name(d);
-  cpli_nearest(d->name, function_name, NULL, CPLI_COUNT(functions), near, sizeof near);
+  const size_t further = d->scope != NULL && d->scope->function != NULL ? d->scope->n_functions : 0;
+  cpli_nearest(d->name, function_name, d->scope, CPLI_COUNT(functions) + further, near,
+               sizeof near);
   return cpli_draft_fail(d, at, "unknown function \"%.200s\"%s%s%s", d->name,
                          near[0] != '\0' ? " (did you mean " : "", near,
                          near[0] != '\0' ? "?)" : "");

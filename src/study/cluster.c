@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/data.h"
@@ -32,6 +33,10 @@ struct cpli_cluster {
 };
 
 //------------------------------------ joining ------------------------------------
+
+static const char how_to_join[] =
+    "start the study with the mpirun of the MPI that couplet was built with, or with srun "
+    "--mpi=pmix";
 
 // What launchers put into the environment: the number of processes.
 static const char* const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -75,11 +80,9 @@ static cpl_status mpi_failed(cpli_cluster* c, const char* what, int error) {
 // Where MPI was built for another launcher, it makes a world of its own for each process.
 static cpl_status check_size(const cpli_cluster* c, int expected, const char* who) {
   if (expected == 0 || c->size == expected) return CPL_OK;
-  return cpl_fail(
-      c->ctx, CPL_ERR_UNSUPPORTED,
-      "this process is one of %d (%s), but MPI sees %d: start the study with the mpirun "
-      "of the MPI that couplet was built with, or with srun --mpi=pmix",
-      expected, who, c->size);
+  return cpl_fail(c->ctx, CPL_ERR_UNSUPPORTED,
+                  "this process is one of %d (%s), but MPI sees %d: %s", expected, who, c->size,
+                  how_to_join);
 }
 
 // MPI begins only once per process. It ends with the study: a process that ends without that, as
@@ -101,6 +104,11 @@ cpl_status cpli_cluster_join(cpl_context* ctx, cpli_cluster** out) {
   const int expected = expected_size(&who);
   *out = NULL;
   if (expected == 1) return CPL_OK;
+  if (strncmp(who, "SLURM", 5) == 0 && getenv("PMIX_RANK") == NULL && getenv("PMI_RANK") == NULL)
+    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
+                    "this process is one of %d (%s), but srun has not connected it to the others: "
+                    "%s",
+                    expected, who, how_to_join);
   cpli_cluster* c = cpli_alloc(ctx, 1, sizeof *c);
   if (c == NULL) return cpli_nomem(ctx);
   c->ctx = ctx;

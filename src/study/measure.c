@@ -318,13 +318,17 @@ static const char* measure_name(const void* user, size_t i) {
   return ((const parser*)user)->defs[i].name;
 }
 
+static const char* reduction_name(const void* user, size_t i) {
+  (void)user;
+  return reductions[i].name;
+}
+
 static cpl_status explain(const parser* p, cpl_status st) {
   // a variable outside of a reduction is the likely mistake
-  const char* text = cpl_context_error(p->ctx);
+  const char* unknown = cpl_context_last_error(p->ctx)->unknown;
   for (int32_t i = 0; i < p->desc->n_vars; i++) {
     const char* name = p->desc->vars[i].name;
-    const char* found = strstr(p->def->text, name);
-    if (found == NULL || strstr(text, name) == NULL) continue;
+    if (strcmp(name, unknown) != 0) continue;
     return cpl_fail_prefix(
         p->ctx, st,
         "the measure %s: a variable is a course, not a number: use a function of "
@@ -370,8 +374,12 @@ static cpl_status parse_measure(parser* p, size_t i) {
   }
   cpl_status st = replace_calls(p, rest);
   if (st >= 0) {
-    const cpli_scope scope = {
-        .resolve = resolve_source, .candidate = measure_name, .n_candidates = m->n, .user = p};
+    const cpli_scope scope = {.resolve = resolve_source,
+                              .candidate = measure_name,
+                              .n_candidates = m->n,
+                              .function = reduction_name,
+                              .n_functions = N_REDUCTIONS,
+                              .user = p};
     st = cpli_expr_parse(p->ctx, loc_at(p, 0), rest, &scope, &one->expr);
     if (st < 0 && st != CPL_ERR_NOMEM) st = explain(p, st);
   }

@@ -112,13 +112,6 @@ static void set_run(cpli_runner* r, cpl_run_def* run) {
   run->user = r;
 }
 
-static bool is_fixed_factor(const cpli_study_plan* p, const char* name) {
-  const cpl_design_def* design = cpl_design_definition(p->design);
-  for (size_t i = 0; i < p->n_factors; i++)
-    if (p->fixed[i] && strcmp(design->factors[i].name, name) == 0) return true;
-  return false;
-}
-
 // Opens the file, with the present values of factors that are fixed from then on.
 static cpl_status open_source(cpli_runner* r, cpl_experiment_settings* settings) {
   const cpli_study_plan* p = r->plan;
@@ -128,8 +121,7 @@ static cpl_status open_source(cpli_runner* r, cpl_experiment_settings* settings)
   settings->starts = r->starts;
   settings->n_starts = 0;
   for (size_t i = 0; i < p->settings.n_starts; i++)
-    if (!is_fixed_factor(p, p->settings.starts[i].name))
-      r->starts[settings->n_starts++] = p->settings.starts[i];
+    r->starts[settings->n_starts++] = p->settings.starts[i];
   for (size_t i = 0; i < p->n_factors; i++) {
     if (!p->fixed[i]) continue;
     cpli_format_double(r->texts[i], factor_value(r, i));

@@ -83,6 +83,16 @@ static cpl_status convert_factor(cpli_study* s, size_t i, const cpl_factor* f,
                      desc_of(s)->units[v->unit].name);
 }
 
+// A start value of a factor would have no effect.
+static cpl_status check_starts(const cpli_study* s, const cpl_factor* f) {
+  const cpl_experiment_settings* settings = &s->plan.settings;
+  for (size_t i = 0; i < settings->n_starts; i++)
+    if (strcmp(settings->starts[i].name, f->name) == 0)
+      return cpl_fail(s->ctx, CPL_ERR_INPUT, "%s is varied, and set to %s, too", f->name,
+                      settings->starts[i].value);
+  return CPL_OK;
+}
+
 static cpl_status check_factors(cpli_study* s) {
   const cpl_design_def* d = cpl_design_definition(s->def.design);
   cpli_study_plan* p = &s->plan;
@@ -101,6 +111,7 @@ static cpl_status check_factors(cpli_study* s) {
     if (st < 0) return st;
     const cpl_variable* v = &desc_of(s)->vars[index];
     st = check_target(s, f, v);
+    if (st >= 0) st = check_starts(s, f);
     if (st >= 0) st = convert_factor(s, i, f, v);
     p->fixed[i] = v->structural;
     p->reopens = p->reopens || v->structural;

@@ -92,6 +92,7 @@ static void ranks_that_do_not_see_each_other_are_refused(void** state) {
            getenv("COUPLET"));
   CHECK(system(command) != 0);
   CHECK_CONTAINS(text_of("mpi.err"), "SLURM_STEP_NUM_TASKS");
+  CHECK_CONTAINS(text_of("mpi.err"), "srun --mpi=pmix");
   CHECK(access("x.csv", F_OK) != 0);
 }
 

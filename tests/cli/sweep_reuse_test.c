@@ -114,8 +114,8 @@ static void delays(void** state) {
              "parameters: {d: 0.2}\n"
              "tlm: [{from: a.out, to: b.in, delay: d}]\n"
              "experiment: {stop: 1, rtol: 1e-9}\n");
-  CHECK_INT(COUPLET("sweep", "line.yaml", "--over", "d=-0.1:0.7:5", "--over", "a.a=1,2", "--set",
-                    "d=0.9", "-m", "end=final(b.x)", "-o", "s.csv"),
+  CHECK_INT(COUPLET("sweep", "line.yaml", "--over", "d=-0.1:0.7:5", "--over", "a.a=1,2", "-m",
+                    "end=final(b.x)", "-o", "s.csv"),
             0);
   const table t = read_table("s.csv");
   CHECK_INT(t.n, 10);

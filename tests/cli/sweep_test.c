@@ -345,7 +345,11 @@ static void studies_that_cannot_be(void** state) {
       {{"--over", "x=1 s:2 s:3"}, "its unit is m"},
       {{"--over", "k=1,2", "--lhs", "--sobol", "--sample", "3"}, "one design"},
       {{NULL}, "nothing varies"},
-      {{"--over", "k=1,2", "--set", "k=1", "--stop", "-1"}, "-1"},
+      {{"--over", "k=1,2", "--stop", "-1"}, "-1"},
+      {{"--over", "k=1,2", "--set", "k=1"}, "k is varied, and set to 1"},
+      {{"--over", "k=1,2", "-m", "e=finall(x)"}, "did you mean final?"},
+      {{"--over", "kk=1,2"}, "there is no variable \"kk\" (is it k"},
+      {{"--over", "k=1,1e400"}, "1e400"},
   };
   for (size_t i = 0; i < CPLI_COUNT(bad); i++) {
     const char* const* o = bad[i].options;
@@ -396,13 +400,18 @@ static void an_interrupted_study_is_not_overwritten(void** state) {
   write_models();
   const char* const slow[] = {"sweep", "decay.c", "--over", "k=1,2,5,6", "--stop", "50",
                               "-j",    "1",       "-q",     "-o",        "i.csv",  NULL};
-  const pid_t pid = start_couplet(slow, -1, -1);
-  for (int i = 0; i < 2000 && access("i.csv.journal", F_OK) != 0; i++) usleep(10000);
-  usleep(500000);
-  kill(pid, SIGINT);
-  CHECK_INT(end_of(pid), 1);
-  CHECK(access("i.csv", F_OK) != 0);
-  CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "i.csv"), 2);
+  int code = 0;
+  for (int tries = 0; tries < 8 && code != 2; tries++) {  // until the first case is done in time
+    unlink("i.csv");
+    const pid_t pid = start_couplet(slow, -1, -1);
+    for (int i = 0; i < 2000 && access("i.csv.journal", F_OK) != 0; i++) usleep(10000);
+    for (int i = 0; i < 1 << tries; i++) usleep(500000);
+    kill(pid, SIGINT);
+    CHECK_INT(end_of(pid), 1);
+    CHECK(access("i.csv", F_OK) != 0);
+    code = COUPLET("sweep", "decay.c", "--over", "k=1,2", "-o", "i.csv");
+  }
+  CHECK_INT(code, 2);
   CHECK_CONTAINS(complained, "--resume");
   CHECK_INT(COUPLET("sweep", "decay.c", "--over", "k=1,2", "--resume", "-o", "i.csv"), 2);
   CHECK_CONTAINS(complained, "another study");

@@ -295,12 +295,18 @@ static void processes_that_cannot_join_are_refused(void** state) {
     CHECK(c == NULL && cpli_cluster_rank(c) == 0 && cpli_cluster_size(c) == 1);
     unsetenv(sizes[i]);
   }
+  // srun without a plugin for MPI
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  CHECK(cpli_cluster_join(ctx, &c) == CPL_ERR_UNSUPPORTED && c == NULL);
+  CHECK_CONTAINS(cpl_context_error(ctx), "SLURM_STEP_NUM_TASKS");
+  CHECK_CONTAINS(cpl_context_error(ctx), "srun --mpi=pmix");
+  unsetenv("SLURM_STEP_NUM_TASKS");
   // MPI is there, and sees one process only; or it is not. In a process of its own: MPI leaks.
   const pid_t pid = fork();
   if (pid == 0) {
-    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
     const bool refused = cpli_cluster_join(ctx, &c) == CPL_ERR_UNSUPPORTED && c == NULL;
-    _exit(refused && strstr(cpl_context_error(ctx), "SLURM_STEP_NUM_TASKS") != NULL ? 0 : 1);
+    _exit(refused && strstr(cpl_context_error(ctx), "OMPI_COMM_WORLD_SIZE") != NULL ? 0 : 1);
   }
   CHECK_INT(await(pid), 0);
 }

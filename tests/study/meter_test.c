@@ -368,6 +368,9 @@ static void bad_texts(void** state) {
   check_refused(*state, "final(x, v)", "final(x)");
   check_refused(*state, "events(x)", "events()");
   check_refused(*state, "maxi(x)", "max");
+  check_refused(*state, "finall(x)",
+                "the measure m: unknown function \"finall\" (did you mean final?)");
+  check_refused(*state, "final(xx)", "unknown name \"xx\"");
 }
 
 static void units(void** state) {
