@@ -130,6 +130,38 @@ def show_beside(times):
         show("  ratio", theirs / times[0], "", "goal 20")
 
 
+def cpu_seconds(function):
+    """Of this process and those it started, so that load of the machine and the number of workers have little effect."""
+    began = os.times()
+    function()
+    return sum(os.times()[:4]) - sum(began[:4])
+
+
+def measure_study(cp, fmu):
+    """One parameter is varied around its value, 100 steps a case: 10,000 cases of a study, 100 of a loop over FMPy."""
+    info = cp.info(fmu)
+    found = [v for v in info.variables.values() if v.causality == "parameter" and v.type == "Real" and v.start]
+    if not found or "cs" not in info.kinds:
+        return
+    name, value, many, few = found[0].name, found[0].start, 10_000, 100
+    stop = info.experiment.stop or 10
+    factors = {name: f"{0.9 * value}:{1.1 * value}:{many}"}
+    ours = min(cpu_seconds(lambda: cp.sweep(fmu, factors, as_="cs", stop=stop, interval=stop / 100)) for _ in range(3)) / many
+    show("a study of an FMU, varied " + name + ": processor, a case", 1e6 * ours, "us")
+    if fmpy is None:
+        return
+    values = [(0.9 + 0.2 * i / (few - 1)) * value for i in range(few)]
+
+    def loop():
+        for v in values:
+            fmpy.simulate_fmu(str(fmu), start_values={name: v}, stop_time=stop, output_interval=stop / 100,
+                              fmi_type="CoSimulation")
+
+    theirs = min(cpu_seconds(loop) for _ in range(3)) / few
+    show("  a loop over FMPy", 1e6 * theirs, "us")
+    show("  ratio", theirs / ours, "", "goal 100")
+
+
 def measure_process(cp, folder, fmu):
     """A new process: the import and one run; and one run by the command."""
     def run(command):
@@ -179,6 +211,7 @@ def main():
             time.sleep(2.1)  # files that are newer are not kept unpacked
         measure_fmu(cp, fmu)
         measure_process(cp, folder, fmu)
+        measure_study(cp, fmu)
     measure_system(cp)
 
 

@@ -66,6 +66,7 @@ class Bench:
         self.bare_system = os.path.join(build, "bench", "bare_system")
         self.bare_master = os.path.join(build, "bench", "bare_master")
         self.bare_modes = os.path.join(build, "bench", "bare_modes")
+        self.bare_cases = os.path.join(build, "bench", "bare_cases")
         self.bare_calls = os.path.join(build, "bench", "bare_calls")
         self.bare_grid = os.path.join(build, "bench", "bare_grid")
         self.light = os.path.join(build, "bench", "light.so")
@@ -673,6 +674,23 @@ class Bench:
         two = min(numbers(20000, 50000, 2)[0] for _ in range(5))
         self.report("20,000 cases of 50 us: 2 workers / 1 worker", two / one, f"({two:.2f} s / {one:.2f} s)", 1 / 1.9)
 
+    def studies(self):
+        """A whole study beside a loop over the calls of the library that set and step one case after the other."""
+        file = os.path.join(self.models, "..", "..", "examples", "two_masses", "two_masses.yaml")
+        n = 10000
+        bare = [self.bare_cases, file, "left.m", "0.5", "2", str(n), "10", "left.x"]
+
+        def sweep(measure, workers):
+            return [self.couplet, "sweep", file, "--over", f"left.m=0.5:2:{n}", "-m", measure, "--workers", str(workers), "--restart",
+                    "-q", "-o", self.path("study.csv")]
+        commands = (bare, sweep("x=final(left.x)", 1), sweep("x=integral(left.x)", 1))
+        floor, final, integral = (min(times) for times in zip(*(map(cpu_seconds, commands) for _ in range(3))))
+        self.report("10,000 cases of the two masses, final value: CPU time per case beyond bare stepping", 1e6 * (final - floor) / n,
+                    f"us ({floor:.2f} s bare)", 30)
+        self.report("the same with an integral instead of the final value", 1e6 * (integral - floor) / n, "us", math.inf)
+        one, two = (min(wall_seconds(sweep("x=final(left.x)", workers)) for _ in range(3)) for workers in (1, 2))
+        self.report("the same study: 2 workers / 1 worker", two / one, f"({two:.2f} s / {one:.2f} s)", 1 / 1.9)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -682,7 +700,7 @@ def main():
         for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
                      bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
-                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases):
+                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases, bench.studies):
             if not parts or part.__name__ in parts:
                 part()
     if "--json" in sys.argv:
