@@ -125,6 +125,12 @@ typedef struct cpli_built {
   int32_t n_calls;
 } cpli_built;
 
+//------------------------------------ system_open.c ------------------------------------
+
+/// Checks the names under `record`, whose lines are known here, so that `check` finds what a run
+/// would refuse. After a failure the system is destroyed, and *system is NULL.
+cpl_status cpli_system_keep_checked(cpl_source** system);
+
 //------------------------------------ open.c ------------------------------------
 
 /// Opens the sources of all models of the definition, and determines which are steppers.

@@ -41,9 +41,10 @@ static void report_ranges(const strict* s, const cpl_description* d) {
     const cpl_variable* v = &d->vars[i];
     if (!v->has_start || v->alias_of >= 0 || v->type == CPL_STRING || v->type == CPL_BINARY)
       continue;
-    if (v->start < v->min || v->start > v->max)
-      report(s, 0, "range", "the start value %g of %s is not between %g and %g", v->start, v->name,
-             v->min, v->max);
+    const bool below = v->start < v->min;
+    if (below || v->start > v->max)
+      report(s, 0, "range", "the start value %g of %s is %s than its %s %g", v->start, v->name,
+             below ? "less" : "greater", below ? "minimum" : "maximum", below ? v->min : v->max);
   }
 }
 

@@ -34,9 +34,12 @@ static cpl_status open_system(cpl_context* ctx, const cpl_open_def* open, cpl_so
   cpl_status st = open_definition(ctx, open, &def);
   if (st >= 0 && open->isolate) st = cpl_system_def_isolate(def, true, open->call_timeout);
   if (st >= 0 && open->call_log != NULL) st = cpl_system_def_call_log(def, open->call_log);
-  if (st >= 0) return cpli_system_build_owned(ctx, def, open->starts, open->n_starts, out);
-  cpl_system_def_destroy(def);
-  return st;
+  if (st < 0) {
+    cpl_system_def_destroy(def);
+    return st;
+  }
+  st = cpli_system_build_owned(ctx, def, open->starts, open->n_starts, out);
+  return st < 0 ? st : cpli_system_keep_checked(out);
 }
 
 cpl_status cpl_open_any(cpl_context* ctx, const cpl_open_def* given, cpl_source** out) {

@@ -40,9 +40,26 @@ static void defaults_are_told(void** state) {
   CHECK(strstr(printed, "input b.") == NULL);
   CHECK_CONTAINS(printed, "experiment has no stop: it is 4, the longest of the models [default]");
   CHECK_CONTAINS(printed, "experiment has no solver: it is cvode [default]");
-  CHECK_CONTAINS(printed, "the start value 9 of a.wide is not between 10 and 20 [range]");
+  CHECK_CONTAINS(printed, "the start value 9 of a.wide is less than its minimum 10 [range]");
   CHECK_CODE(0, "check", "--strict", "m.c");
   CHECK_CONTAINS(printed, "m.c: warning: input u is not connected: it keeps 3 [unconnected]");
+}
+
+// What a run would refuse, and where it stands.
+static void names_to_record(void** state) {
+  (void)state;
+  write_text("record.yaml",
+             "couplet: 1\nmodels: {a: {c: m.c}}\nrecord:\n  - a.x\n  - 'a.[x]*'\n  - a.xx\n");
+  CHECK_CODE(2, "check", "record.yaml");
+  CHECK_CONTAINS(printed, "record.yaml:5:6: error: record: no variable matches \"a.[x]*\" [open]");
+  write_text("record.yaml", "couplet: 1\nmodels: {a: {c: m.c}}\nrecord: [a.x, '*.x', a.xx]\n");
+  CHECK_CODE(2, "check", "record.yaml");
+  CHECK_CONTAINS(
+      printed, "record.yaml:3:22: error: record: there is no variable \"a.xx\" (did you mean a.x");
+  CHECK_FAILS_WITH(2, "record.yaml:3:22: record: there is no variable \"a.xx\"", "run",
+                   "record.yaml", "-o", "out.csv");
+  CHECK_FAILS_WITH(2, "record.yaml:3:22: record: there is no variable \"a.xx\"", "build",
+                   "record.yaml", "-o", "out.fmu");
 }
 
 static void places_are_data(void** state) {
@@ -100,7 +117,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(defaults_are_told),       cmocka_unit_test(places_are_data),
       cmocka_unit_test(models_say_when_to_stop), cmocka_unit_test(limits_of_one_side),
-      cmocka_unit_test(a_model_as_a_stepper),
+      cmocka_unit_test(a_model_as_a_stepper),    cmocka_unit_test(names_to_record),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }

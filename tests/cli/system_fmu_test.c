@@ -297,11 +297,9 @@ static void terminals_are_passed_on(void** state) {
   CHECK_CODE(0, "build", "decay.c", "-q", "--fmi", "3", "-o", "in.fmu");
   CHECK_INT(system("rm -rf terminalsAndIcons && mkdir terminalsAndIcons"), 0);
   write_text("terminalsAndIcons/terminalsAndIcons.xml", inner_terminals);
-  CHECK_INT(
-      system(
-          "python3 -m zipfile -l in.fmu > list.txt && python3 -c \"import zipfile; z = "
-          "zipfile.ZipFile('in.fmu', 'a'); z.write('terminalsAndIcons/terminalsAndIcons.xml')\""),
-      0);
+  CHECK_INT(system("python3 -c \"import zipfile; zipfile.ZipFile('in.fmu', 'a').write("
+                   "'terminalsAndIcons/terminalsAndIcons.xml')\""),
+            0);
   CHECK_CODE(0, "build", "s.yaml", "-q", "--fmi", "3", "-o", "s.fmu");
   CHECK_CODE(0, "check", "s.fmu");
   size_t n = (size_t)snprintf(expected, sizeof expected, "%s%s", head, pin);
