@@ -71,6 +71,15 @@ static void note_starts(cpli_sens* s, const cpli_access* a) {
   }
 }
 
+// Whether inputs change in continuous time.
+static cpl_status note_motion(cpli_sens* s, const cpli_access* a) {
+  double now[MAX_RUN];
+  if (s->phase != SENS_CONTINUOUS || s->moves || a->type != CPL_REAL) return CPL_OK;
+  cpl_status st = s->m->base.ops->get_real(&s->m->base, a->refs, a->n, now);
+  s->moves = memcmp(now, a->values, a->n * sizeof *now) != 0;
+  return st;
+}
+
 static cpl_status forward(cpl_component* whole, const cpli_access* run) {
   cpli_sens* s = self_of(whole);
   if (run->component != SENS_MODEL && run->set)
@@ -80,10 +89,9 @@ static cpl_status forward(cpl_component* whole, const cpli_access* run) {
                        whole->desc->vars[run->outer[0]].name);
   if (run->component != SENS_MODEL) return get_own(s, run);
   if (run->set && run->type == CPL_REAL && s->phase == SENS_MADE) note_starts(s, run);
-  cpl_status st = cpli_access_values(&s->m->base, run);
-  if (!run->set || st != CPL_OK) return st;
-  s->moves = s->moves || s->phase == SENS_CONTINUOUS;
-  return set_perturbed(s, run);
+  cpl_status st = run->set ? note_motion(s, run) : CPL_OK;
+  if (st == CPL_OK) st = cpli_access_values(&s->m->base, run);
+  return run->set && st == CPL_OK ? set_perturbed(s, run) : st;
 }
 
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
@@ -155,7 +163,7 @@ static void forget_run(cpli_sens* s) {
   s->next = INFINITY;
   s->crossed_at = s->shifted_at = NAN;
   s->step = s->longest = 0;
-  s->placed = s->moves = s->touches = s->began = s->switched = false;
+  s->placed = s->moves = s->touches = s->began = s->switched = s->has_slopes = false;
   for (size_t i = 0; i < s->n_to; i++) {
     const cpl_variable* v = &d->vars[s->to[i].var];
     s->to[i].start = v->has_start ? v->start : 0;

@@ -23,12 +23,13 @@ enum { SENS_MODEL, SENS_PAIR, SENS_STATE, SENS_SLOPE };
 /// An instance with a parameter that is a little larger, or smaller.
 typedef struct cpli_perturbed {
   cpl_model* m;
-  double value;   // of the parameter
-  double sign;    // 1 or -1
-  double next;    // its next time event
-  double shift;   // its event in progress is that much later
-  bool again;     // it requests another update
-  double* moved;  // n: its distance from the model before the event
+  double value;    // of the parameter
+  double sign;     // 1 or -1
+  double next;     // its next time event
+  double shift;    // its event in progress is that much later
+  bool again;      // it requests another update
+  double* moved;   // n: its distance from the model before the event
+  double* slopes;  // n: before the event
 } cpli_perturbed;
 
 typedef struct cpli_sens_parameter {
@@ -81,9 +82,11 @@ typedef struct cpli_sens {
   double shifted_at;  // time for which shifts were found; NAN: none
   int8_t *signs, *crossed;
   double *z, *z_at, *slopes;
-  bool touches;  // an indicator has no slope at the event in progress
-  bool began;    // the initialisation is over
-  bool moves;    // an input has changed in continuous time since the last event
+  bool touches;     // an indicator has no slope at the event in progress
+  size_t touching;  // that one
+  bool has_slopes;  // those before the event in progress are known
+  bool began;       // the initialisation is over
+  bool moves;       // an input has changed in continuous time since the last event
   int32_t n_discrete[CPL_CLOCK + 1];
   uint32_t* discrete[CPL_CLOCK + 1];
   int64_t *values, *others;  // of the largest list

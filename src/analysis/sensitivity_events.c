@@ -117,6 +117,7 @@ static cpl_status find_crossing(cpli_sens* s, const cpli_sens_parameter* k, cpli
     cpl_status st = regular ? find_shift(s, k, p, i, &shift) : CPL_RETRY;
     if (st == CPL_RETRY) {  // it matters if the event changes anything
       s->touches = true;
+      s->touching = i;
       shift = 0;
     } else if (st != CPL_OK) {
       return st;
@@ -152,6 +153,18 @@ static cpl_status find_time_event(cpli_sens* s, const cpli_sens_parameter* k, cp
   return CPL_OK;
 }
 
+// The slopes of the model and of all instances before an event.
+static cpl_status get_all_slopes(cpli_sens* s) {
+  if (s->n == 0 || !s->began) return CPL_OK;
+  cpl_status st = s->m->ops->get_derivatives(s->m, s->f);
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    if (st == CPL_OK) st = cpli_sens_move(s, k, p, 0);
+    if (st == CPL_OK) st = p->m->ops->get_derivatives(p->m, p->slopes);
+  }
+  s->has_slopes = st == CPL_OK;
+  return st;
+}
+
 // The event that is due at the present point: when it is for each instance.
 static cpl_status find_times(cpli_sens* s) {
   bool crosses = s->crossed_at == s->t, due = s->t >= s->next;
@@ -165,7 +178,7 @@ static cpl_status find_times(cpli_sens* s) {
                        "no sensitivities after the state event at t=%.12g: an input changes "
                        "continuously from outside; put its table into a system file",
                        s->t);
-  if (s->n > 0) st = s->m->ops->get_derivatives(s->m, s->f);
+  st = get_all_slopes(s);
   if (st == CPL_OK && crosses) st = get_slopes(s);
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     if (st == CPL_OK && crosses) st = find_crossing(s, k, p);
@@ -206,6 +219,7 @@ cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end) {
 cpl_status cpli_sens_enter_event(cpl_model* m) {
   cpli_sens* s = cpli_sens_of(m);
   cpl_status st = s->shifted_at == s->t ? CPL_OK : find_times(s);
+  if (st == CPL_OK && !s->has_slopes) st = get_all_slopes(s);
   memcpy(s->before, s->x, s->n * sizeof *s->x);
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     if (st == CPL_OK) st = cpli_sens_move(s, k, p, p->shift);
@@ -311,6 +325,37 @@ static cpl_status compare_jump(const cpli_sens* s, const cpli_sens_parameter* k,
   return CPL_OK;
 }
 
+// The slopes of the two instances of a parameter are on both sides of those of the model, as before
+// the event. Where they are not, and slopes have jumped, one of them is in another state that no
+// variable shows.
+static cpl_status compare_slopes(cpli_sens* s) {
+  static const double part = 0.05, near = 0.01, rounding = 1e-6;
+  cpl_status st = cpli_sens_place(s);
+  for (cpli_sens_parameter* k = s->to; k < s->to + s->n_to; k++) {
+    const double *before[] = {k->of[0].slopes, k->of[1].slopes}, *f = s->f, *now = s->f_after;
+    double* after[] = {s->above, s->below};
+    for (int side = 0; side < 2 && st == CPL_OK; side++)
+      st = k->of[side].m->ops->get_derivatives(k->of[side].m, after[side]);
+    if (st != CPL_OK) return st;
+    for (size_t i = 0; i < s->n; i++) {
+      double jump = fmax(fabs(now[i] - f[i]),
+                         fmax(fabs(after[0][i] - before[0][i]), fabs(after[1][i] - before[1][i])));
+      double was = fabs(before[0][i] + before[1][i] - 2 * f[i]);
+      double is = fabs(after[0][i] + after[1][i] - 2 * now[i]);
+      if (is <= fmax(part * jump, rounding * (fabs(f[i]) + fabs(now[i]))) || was > near * jump ||
+          (f[i] == 0 && now[i] == 0))
+        continue;
+      char text[300];
+      const cpl_description* d = s->m->base.desc;
+      snprintf(text, sizeof text, "the slope of %s becomes %.6g with %.12g and %.6g with %.12g",
+               d->states[i] >= 0 ? d->vars[d->states[i]].name : "a state", after[0][i],
+               k->of[0].value, after[1][i], k->of[1].value);
+      return not_differentiable(s, k, text);
+    }
+  }
+  return st;
+}
+
 static bool shifts(const cpli_sens* s) {
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     if (p->shift != 0) return true;
@@ -326,7 +371,11 @@ static cpl_status check_touch(cpli_sens* s) {
     changes = changes || s->x[i] != s->before[i] || fabs(s->f_after[i] - s->f[i]) > 1e-6 * size;
   }
   if (!changes) return CPL_OK;
-  return not_differentiable(s, s->to, "an event indicator touches zero");
+  char name[200], text[400];
+  indicator_text(s, s->touching, name, sizeof name);
+  snprintf(text, sizeof text,
+           "%s touches zero, or the time of its event changes too much to be differentiated", name);
+  return not_differentiable(s, s->to, text);
 }
 
 static cpl_status read_states(cpli_sens* s) {
@@ -363,15 +412,17 @@ cpl_status cpli_sens_enter_continuous(cpl_model* m) {
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_states(s->m, s->x);
   if (st == CPL_OK) st = s->m->ops->set_time(s->m, s->t);
   if (st == CPL_OK && s->n > 0) st = s->m->ops->set_states(s->m, s->x);
-  if (st == CPL_OK && s->n > 0 && (shifts(s) || s->touches))
+  if (st == CPL_OK && s->n > 0 && (s->began || shifts(s)))
     st = s->m->ops->get_derivatives(s->m, s->f_after);
   if (st == CPL_OK && s->switched) st = compare_structures(s);
   if (st == CPL_OK) st = compare_discrete(s);
   if (st == CPL_OK) st = read_states(s);
   if (st == CPL_OK && s->touches) st = check_touch(s);
-  if (st == CPL_OK) st = note_signs(s);
   s->phase = SENS_CONTINUOUS;
-  s->placed = s->moves = s->touches = s->switched = false;
+  s->placed = s->moves = s->touches = s->has_slopes = false;
+  if (st == CPL_OK && s->n > 0 && s->began && !s->switched) st = compare_slopes(s);
+  if (st == CPL_OK) st = note_signs(s);
+  s->switched = false;
   s->began = true;
   s->last = s->t;
   s->longest = 0;
@@ -416,7 +467,8 @@ cpl_status cpli_sens_make_events(cpli_sens* s) {
   s->slopes = s->z + 2 * s->nz_most;
   s->crossed = s->signs + s->nz_most;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
-    p->moved = cpli_arena_alloc(&s->arena, s->n_most, sizeof *p->moved);
+    p->moved = cpli_arena_alloc(&s->arena, 2 * s->n_most, sizeof *p->moved);
+    p->slopes = p->moved + s->n_most;
     if (p->moved == NULL) return cpli_nomem(s->base.base.ctx);
     (void)k;
   }

@@ -295,6 +295,30 @@ static void wrong_names_are_refused(void** state) {
   }
 }
 
+static long evaluations;
+static int counted_derivatives(const cpl_values* v, double* dx) {
+  evaluations++;
+  return ball_derivatives(v, dx);
+}
+
+// Two evaluations per parameter for each of the model, and a single Jacobian for all.
+static void cost_grows_with_the_number_of_parameters(void** state) {
+  (void)state;
+  cpl_model_def counted = ball_model;
+  counted.derivatives = counted_derivatives;
+  double values[4];
+  long last = 0;
+  static const char* const names[] = {"e", "g", "h", "v"};
+  for (int n = 1; n <= 4; n++) {
+    request q = {.of = &counted, .y = {"h"}, .rtol = 1e-8};
+    for (int i = 0; i < n; i++) q.k[i] = names[i];
+    evaluations = 0;
+    CHECK_OK(ctx, run(&q, values));
+    if (n > 1) CHECK(evaluations < last * (2 * n + 1) / (2 * n - 1) * 1.5);
+    last = evaluations;
+  }
+}
+
 static void every_failed_allocation_is_survived(void** state) {
   (void)state;
   cpl_context* kept = ctx;
@@ -322,6 +346,7 @@ int main(void) {
       cmocka_unit_test(initial_equations_and_inputs),
       cmocka_unit_test(what_is_not_differentiable_is_refused),
       cmocka_unit_test(wrong_names_are_refused),
+      cmocka_unit_test(cost_grows_with_the_number_of_parameters),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

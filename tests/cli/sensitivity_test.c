@@ -192,6 +192,60 @@ static void modes_switch(void** state) {
   }
 }
 
+// At rest sensitivities are those of the rest point: level = (supply command / drain)^2 / 2 g.
+static void runs_at_rest(void** state) {
+  (void)state;
+  copy_files("tank_level", (const char* const[]){"tank.c", "servo.c", NULL});
+  write_text("rest.yaml",
+             "couplet: 1\nmodels: {servo: {c: servo.c}, tank: {c: tank.c}}\n"
+             "inputs: {command: {start: 0.5}}\n"
+             "connections: {servo.command: command, tank.opening: servo.position}\n"
+             "outputs: {level: tank.level}\nexperiment: {stop: 50, steady: true, rtol: 1e-10}\n");
+  CHECK_CODE(0, "sensitivity", "rest.yaml", "--of", "level", "--to", "tank.drain,command",
+             "--json");
+  double level = pow(0.02 * 0.5 / 0.003, 2) / (2 * 9.81);
+  CHECK_NEAR(last_of("dlevel/dtank.drain"), -2 * level / 0.003, 1e-6);
+  CHECK_NEAR(last_of("dlevel/dcommand"), 2 * level / 0.5, 1e-8);
+}
+
+// A table may drive an input; only the time of a state event is not known then.
+static void tables_drive_inputs(void** state) {
+  (void)state;
+  write_text(
+      "fills.c",
+      "#include <couplet/model.h>\n"
+      "static const cpl_declaration states[] = {{\"x\"}, {0}};\n"
+      "static const cpl_declaration inputs[] = {{\"u\"}, {0}};\n"
+      "static const cpl_declaration parameters[] = {{\"k\", .start = 2}, {\"top\", .start = 9},\n"
+      "                                             {0}};\n"
+      "static int derivatives(const cpl_values* v, double* dx) {\n"
+      "  dx[0] = v->p[0] * v->u[0]; return CPL_MODEL_OK;\n"
+      "}\n"
+      "static int indicators(const cpl_values* v, double* z) {\n"
+      "  z[0] = v->x[0] - v->p[1]; return CPL_MODEL_OK;\n"
+      "}\n"
+      "static int event(const cpl_values* v, cpl_event_actions* a) {\n"
+      "  (void)v; if (a->crossed[0] > 0) a->x[0] = 0; return CPL_MODEL_OK;\n"
+      "}\n"
+      "const cpl_model_def couplet_model = {.name = \"fills\", .states = states,\n"
+      "  .inputs = inputs, .parameters = parameters, .derivatives = derivatives,\n"
+      "  .n_indicators = 1, .indicators = indicators, .event = event, .stop_time = 2};\n");
+  write_text("ramp.csv", "time,u\n0,0\n2,2\n");
+  write_text("flat.csv", "time,u\n0,2\n0.5,2\n0.5,4\n2,4\n");
+  CHECK_CODE(0, "sensitivity", "fills.c", "--of", "x", "--to", "k,u", "--input", "ramp.csv",
+             "--rtol", "1e-11", "--json");  // x = k t^2 / 2
+  CHECK_NEAR(last_of("dx/dk"), 2, 1e-9);
+  CHECK_NEAR(last_of("dx/du"), 4, 1e-9);
+  CHECK_CODE(2, "sensitivity", "fills.c", "--of", "x", "--to", "k", "--input", "ramp.csv", "--set",
+             "top=1");
+  CHECK_CONTAINS(complained, "put its table into a system file");
+  // 2 until t = 0.5, then k 4 (t - 0.5) + 2 up to 9, and from 0 again
+  CHECK_CODE(0, "sensitivity", "fills.c", "--of", "x", "--to", "k,top", "--input", "flat.csv",
+             "--rtol", "1e-11", "--json");
+  CHECK_NEAR(last_of("dx/dk"), 2 * 0.5 + 4 * 1.5, 1e-8);
+  CHECK_NEAR(last_of("dx/dtop"), -1, 1e-8);
+}
+
 static void wrong_requests_are_refused(void** state) {
   (void)state;
   copy_ball();
@@ -239,6 +293,8 @@ int main(void) {
       cmocka_unit_test(coupled_fmus),
       cmocka_unit_test(constraints_keep_the_tangent_space),
       cmocka_unit_test(modes_switch),
+      cmocka_unit_test(runs_at_rest),
+      cmocka_unit_test(tables_drive_inputs),
       cmocka_unit_test(wrong_requests_are_refused),
       cmocka_unit_test(a_failure_keeps_results),
   };
