@@ -7,11 +7,11 @@
 // located by bisection.
 #include "couplet/frequency.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "aggregate/descriptor.h"
+#include "base/complex.h"
 #include "couplet/spectrum.h"
 #include "model/adopt.h"
 #include "numeric/sparse.h"

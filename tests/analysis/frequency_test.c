@@ -4,8 +4,7 @@
 // Frequency responses and margins against closed forms, with and without KLU.
 #include "couplet/frequency.h"
 
-#include <complex.h>
-
+#include "base/complex.h"
 #include "models.h"
 #include "numeric/klu.h"
 

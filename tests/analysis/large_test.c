@@ -3,9 +3,8 @@
 //
 // A stiff plate of 10,000 temperatures in one model, and a rod of as many in 1,000 coupled models:
 // rest points against the harmonic functions they are, eigenvalues against their cosines.
-#include <complex.h>
-
 #include "base/base.h"
+#include "base/complex.h"
 #include "couplet/frequency.h"
 #include "couplet/spectrum.h"
 #include "couplet/steady.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // `couplet bode` against the transfer function of its plant; its files.
-#include <complex.h>
-
+#include "base/complex.h"
 #include "command.h"
 
 #undef I
