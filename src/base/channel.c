@@ -29,6 +29,7 @@ const char cpli_channel_waits[] = "waiting for other parts";
 static const double slice = 0.01;  // interval between checks that the other process is alive [s]
 static const double last_chance = 0.15;  // for a call in progress when the run is cancelled
 static const double last_words = 1;      // for the messages of a call that took too long
+static const double hearing = 0.05;      // what a program prints is passed on so often [s]
 
 static_assert(sizeof(cpli_shared) % _Alignof(max_align_t) == 0, "the data behind it is aligned");
 
@@ -77,14 +78,37 @@ static bool doze(cpli_shared* s, uint32_t mine) {
   return atomic_load(&s->turn) == mine;
 }
 
+// A file of its own rather than that of the user: what is printed to a terminal would go through a
+// window of Windows' console, and some programs cut files that they print to.
+static void pass_on(cpli_channel* ch) {
+  char bytes[4096];
+  for (int i = 0; i < 2; i++) {
+    ssize_t n = 1;
+    while (ch->printed[i] >= 0 && (n = read(ch->printed[i], bytes, sizeof bytes)) > 0) {
+      for (ssize_t done = 0; done < n;) {
+        const ssize_t m = write(STDOUT_FILENO + i, bytes + done, (size_t)(n - done));
+        if (m < 0 && errno != EINTR) break;  // nobody reads it
+        if (m > 0) done += m;
+      }
+    }
+    if (n != 0 || ch->printed[i] < 0) continue;
+    close(ch->printed[i]);
+    ch->printed[i] = -1;
+  }
+  ch->passed_on = cpli_now();
+}
+
 static bool doze_for_program(cpli_channel* ch) {
   cpli_shared* s = ch->shared;
-  struct pollfd bell = {.fd = ch->woken, .events = POLLIN};
+  struct pollfd bells[] = {{.fd = ch->woken, .events = POLLIN},
+                           {.fd = ch->printed[0], .events = POLLIN},
+                           {.fd = ch->printed[1], .events = POLLIN}};
   char bytes[16];
   atomic_store(&s->sleeps[PARENT], 1);
-  if (atomic_load(&s->turn) != PARENT && poll(&bell, 1, (int)(1e3 * slice)) > 0) {
+  if (atomic_load(&s->turn) != PARENT && poll(bells, 3, (int)(1e3 * slice)) > 0) {
     while (read(ch->woken, bytes, sizeof bytes) == (ssize_t)sizeof bytes) {
     }
+    if (bells[1].revents != 0 || bells[2].revents != 0) pass_on(ch);
   }
   atomic_store(&s->sleeps[PARENT], 0);
   return atomic_load(&s->turn) == PARENT;
@@ -146,8 +170,14 @@ static cpl_status map(cpli_channel* ch, int flags) {
 }
 
 static cpli_channel no_files(cpl_context* ctx, size_t size) {
-  return (cpli_channel){
-      .ctx = ctx, .size = size, .memory = -1, .wake = -1, .input = -1, .woken = -1, .waker = -1};
+  return (cpli_channel){.ctx = ctx,
+                        .size = size,
+                        .memory = -1,
+                        .wake = -1,
+                        .input = -1,
+                        .woken = -1,
+                        .waker = -1,
+                        .printed = {-1, -1}};
 }
 
 cpl_status cpli_channel_open(cpl_context* ctx, size_t size, cpli_channel* ch) {
@@ -171,7 +201,8 @@ cpl_status cpli_channel_open_file(cpl_context* ctx, size_t size, cpli_channel* c
 }
 
 void cpli_channel_close(cpli_channel* ch) {
-  int* const files[] = {&ch->memory, &ch->wake, &ch->input, &ch->woken, &ch->waker};
+  int* const files[] = {&ch->memory, &ch->wake,       &ch->input,     &ch->woken,
+                        &ch->waker,  &ch->printed[0], &ch->printed[1]};
   if (ch->shared != NULL) {
     cpli_channel_reap(ch, 0);
     munmap(ch->shared, sizeof(cpli_shared) + ch->size);
@@ -189,15 +220,26 @@ void cpli_channel_places(const cpli_channel* ch, char memory[CPLI_PLACE], char w
 }
 
 cpl_status cpli_channel_start(cpli_channel* ch, const char* const* argv, const char* const* env) {
-  int ends[2];
+  int files[3] = {-1, -1, -1}, ends[2];
   assert(ch->shared != NULL && ch->pid == 0 && ch->woken >= 0);
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return cpl_fail(ch->ctx, CPL_ERR_CONNECTION, "no pipe to a model: %s", strerror(errno));
-  ch->input = ends[0];  // kept: a write to a child that has ended must not raise SIGPIPE
-  ch->wake = ends[1];
-  const pid_t pid = cpli_child_start(argv, env, ch->input);
+  bool made = pipe2(ends, O_CLOEXEC) == 0;
+  if (made) {
+    files[0] = ch->input = ends[0];  // kept: a write to a child that has ended is no SIGPIPE
+    ch->wake = ends[1];
+  }
+  for (int i = 0; i < 2 && ch->passes_on && made; i++) {
+    made = pipe2(ends, O_CLOEXEC) == 0;
+    if (!made) break;
+    ch->printed[i] = ends[0];
+    files[i + 1] = ends[1];
+    made = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+  }
+  const pid_t pid = made ? cpli_child_start(argv, env, files) : -1;
+  const int failed = errno;
+  for (int i = 1; i < 3; i++)
+    if (files[i] >= 0) close(files[i]);
   if (pid < 0)
-    return cpl_fail(ch->ctx, CPL_ERR_CONNECTION, "no process for a model: %s", strerror(errno));
+    return cpl_fail(ch->ctx, CPL_ERR_CONNECTION, "no process for a model: %s", strerror(failed));
   ch->pid = pid;
   return CPL_OK;
 }
@@ -217,8 +259,10 @@ void cpli_channel_reap(cpli_channel* ch, double limit) {
   for (double pause = 1e-5; limit > 0 && !has_ended(ch) && cpli_now() < until; pause *= 1.5) {
     struct timespec ts = {.tv_nsec = (long)(1e9 * (pause < slice ? pause : slice))};
     nanosleep(&ts, NULL);
+    pass_on(ch);
   }
   if (ch->pid != 0) end_child(ch);
+  pass_on(ch);
   take_messages(ch);
 }
 
@@ -245,7 +289,9 @@ static cpli_answer await_answer(cpli_channel* ch, double limit) {
     cpli_answer answer = wait_long(ch, began, limit);
     if (answer != CPLI_ANSWERED) return answer;
   }
-  cpli_shared_waited(&ch->usual_wait, cpli_now() - began);
+  const double now = cpli_now();
+  cpli_shared_waited(&ch->usual_wait, now - began);
+  if (ch->passes_on && now > ch->passed_on + hearing) pass_on(ch);
   return CPLI_ANSWERED;
 }
 
@@ -272,6 +318,7 @@ cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
     answer = await_answer(ch, limit);
     if (answer == CPLI_TOO_LATE) end_late(ch);
     else if (answer != CPLI_ANSWERED) end_child(ch);
+    if (answer != CPLI_ANSWERED) pass_on(ch);
     take_messages(ch);
   } while (answer == CPLI_ANSWERED && ch->shared->flushes);
   return answer;

@@ -29,6 +29,9 @@ typedef struct cpli_channel {
   int memory;        // the shared memory as a file
   int wake, input;   // a pipe to the standard input of the child
   int woken, waker;  // a pipe from it
+  bool passes_on;    // its standard output and error come through pipes, too
+  int printed[2];    // their ends here
+  double passed_on;  // when they were last read
 } cpli_channel;
 
 typedef enum cpli_answer {
@@ -61,8 +64,9 @@ enum { CPLI_PLACE = 48 };
 void cpli_channel_places(const cpli_channel* ch, char memory[CPLI_PLACE], char waker[CPLI_PLACE]);
 
 /// Start another program as the child, with these arguments and this environment. A byte on its
-/// standard input wakes it. Its end is that of a forked child. Where it cannot be started, the
-/// first request finds that it ended with exit code CPLI_NOT_STARTED.
+/// standard input wakes it. Where ch->passes_on is set, what it prints is passed on to standard
+/// output and error of this process from time to time. Its end is that of a forked child. Where it
+/// cannot be started, the first request finds that it ended with exit code CPLI_NOT_STARTED.
 cpl_status cpli_channel_start(cpli_channel* ch, const char* const* argv, const char* const* env);
 
 /// Parent: send the request and wait for the answer, at most `limit` seconds (0: no limit).

@@ -68,7 +68,7 @@ pid_t cpli_child_fork(cpl_context* ctx, int keep) {
 
 // Between fork() and exec() only functions are called that a signal handler may call as well.
 static _Noreturn void become_program(pid_t parent, const char* const* argv, const char* const* env,
-                                     int input) {
+                                     const int files[3]) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
@@ -78,17 +78,18 @@ static _Noreturn void become_program(pid_t parent, const char* const* argv, cons
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  dup2(input, STDIN_FILENO);
+  for (int i = 0; i < 3; i++)
+    if (files[i] >= 0) dup2(files[i], i);
   syscall(SYS_close_range, 3U, ~0U, 0U);
   execve(argv[0], (char* const*)argv, (char* const*)env);
   _exit(CPLI_NOT_STARTED);
 }
 
-pid_t cpli_child_start(const char* const* argv, const char* const* env, int input) {
+pid_t cpli_child_start(const char* const* argv, const char* const* env, const int files[3]) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid > 0) setpgid(pid, pid);
-  if (pid == 0) become_program(parent, argv, env, input);
+  if (pid == 0) become_program(parent, argv, env, files);
   return pid;
 }
 

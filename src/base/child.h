@@ -19,9 +19,9 @@ pid_t cpli_child_fork(cpl_context* ctx, int keep);
 enum { CPLI_NOT_STARTED = 127 };  // exit code
 
 /// Start another program as such a child: arguments, environment (both end with NULL), and the
-/// descriptor that becomes its standard input. argv[0] is a path. It ends with CPLI_NOT_STARTED
-/// where there is no such program.
-pid_t cpli_child_start(const char* const* argv, const char* const* env, int input);
+/// descriptors that become its standard input, output and error (-1: those of this process).
+/// argv[0] is a path. It ends with CPLI_NOT_STARTED where there is no such program.
+pid_t cpli_child_start(const char* const* argv, const char* const* env, const int files[3]);
 
 /// Kill a child with all processes of its group. Returns its exit status, as from waitpid(); -1:
 /// unknown, since other code of this process has taken it.

@@ -339,6 +339,7 @@ static cpl_status spawn(cpli_foreign* f, const char* host, const cpli_wine* wine
   cpl_status st = cpli_channel_open_file(f->fmu->base.ctx, MEMORY, &f->channel);
   if (st < 0) return st;
   const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  f->channel.passes_on = wine != NULL;
   f->channel.receive = receive;
   f->channel.user = f;
   f->head = (wire_head*)f->channel.data;

@@ -5,6 +5,7 @@
 // those of this platform to the byte, however a binary ends its process, and what is missing. Where
 // a platform cannot be run here, its tests are skipped, unless COUPLET_NEEDS_FOREIGN names it.
 #include "faults.h"
+#include "terminal.h"
 
 static const char* const platforms[] = {"win64", "win32", "linux32"};
 enum { N_PLATFORMS = 3 };
@@ -210,6 +211,33 @@ static void failures_have_the_name_of_their_function(void** state) {
   }
 }
 
+// What an FMU for Windows prints goes through pipes: a console of Windows would use the terminal in
+// ways of its own, and some programs fail at files.
+static void what_it_prints_is_passed_on(void** state) {
+  (void)state;
+  static char seen[1 << 20];
+  for (int i = 0; i < N_PLATFORMS; i++) {
+    if (!runs(i)) continue;
+    const char* const ends[] = {"fmi2DoStep:3:prints", "fmi2FreeInstance:1:prints"};
+    for (int k = 0; k < 2; k++) {
+      setenv("PROBE_FAULT", ends[k], 1);
+      CHECK_CODE(0, "run", at(platforms[i], "probe"), "--as", "cs", "-o", "end.csv");
+      read_text("stderr.txt", seen, sizeof seen);  // standard output is for results
+      CHECK_CONTAINS(seen, "line 0 of what the FMU prints");
+      CHECK_CONTAINS(seen, "line 4999 of what the FMU prints");
+      CHECK_CONTAINS(seen, i < 2 ? "standard error is a pipe" : "standard error is no pipe");
+      CHECK_CONTAINS(printed, "-> end.csv");
+    }
+    const char* const args[] = {"run", at(platforms[i], "probe"), "--as", "cs", "-o", "end.csv",
+                                NULL};
+    setenv("PROBE_FAULT", ends[0], 1);
+    CHECK_INT(watch_terminal(args, 80, NULL, 600, seen, sizeof seen), 0);
+    unsetenv("PROBE_FAULT");
+    CHECK_CONTAINS(seen, "line 4999 of what the FMU prints");
+    CHECK(strstr(seen, "\033[?25") == NULL);  // the cursor of a console
+  }
+}
+
 // Processes whose command line has this text.
 static int processes_with(const char* text) {
   DIR* dir = opendir("/proc");
@@ -363,6 +391,7 @@ int main(void) {
       cmocka_unit_test(a_binary_for_this_platform_comes_first),
       cmocka_unit_test(crashes_are_errors),
       cmocka_unit_test(failures_have_the_name_of_their_function),
+      cmocka_unit_test(what_it_prints_is_passed_on),
       cmocka_unit_test(hosts_end_with_it),
       cmocka_unit_test(missing_libraries_are_named),
       cmocka_unit_test(without_wine),

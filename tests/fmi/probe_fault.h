@@ -3,8 +3,8 @@
 //
 // Faults of test FMUs. The environment variable PROBE_FAULT="FUNCTION:N:KIND" makes the N-th call
 // of that function show a fault: crashes (segv, bus, fpe, ill, abort, overflow, exit) and changes
-// of the process (chdir, locale, umask, signals, rounding) happen here, what else there is belongs
-// to the FMU.
+// of the process (chdir, locale, umask, signals, rounding) happen here, and printing (prints); what
+// else there is belongs to the FMU.
 #pragma once
 
 #include <fenv.h>
@@ -17,6 +17,8 @@
 
 #ifdef _WIN32  // windows.h has too many names
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
+__declspec(dllimport) void* __stdcall GetStdHandle(unsigned long which);
+__declspec(dllimport) unsigned long __stdcall GetFileType(void* file);
 #else
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +47,7 @@ static int has_told(void) { return tells_once() && updates_so_far++ > 0; }
 static void disturb(const char* kind) { (void)kind; }
 static void wait_for_nothing(void) { Sleep(~0ul); }
 static void end_hard(int signal) { _exit(signal); }
+static int is_pipe(void) { return GetFileType(GetStdHandle(-12ul)) == 3; }  // standard error
 enum { SIGBUS = 7, SIGKILL = 9 };
 #else
 static void disturb(const char* kind) {
@@ -60,7 +63,14 @@ static void disturb(const char* kind) {
 
 static void wait_for_nothing(void) { pause(); }
 static void end_hard(int signal) { raise(signal); }
+static int is_pipe(void) { return 0; }
 #endif
+
+// More than a pipe holds.
+static void print(void) {
+  for (int i = 0; i < 5000; i++) printf("line %d of what the FMU prints\n", i);
+  fprintf(stderr, "standard error is %s pipe\n", is_pipe() ? "a" : "no");
+}
 
 static void crash(const char* kind) {
   if (strcmp(kind, "segv") == 0) *(volatile int*)nowhere = 1;
@@ -97,6 +107,7 @@ static const char* wanted_fault(const char* function) {
   if (strcmp(wanted, function) != 0 || ++calls_so_far != n) return NULL;
   crash(kind);
   disturb(kind);
+  if (strcmp(kind, "prints") == 0) print();
   return kind;
 }
 

@@ -196,6 +196,7 @@ static void serve(void) {
     if (c->function == WIRE_RETURN) return;
     if (c->function == WIRE_END) {
       if (the_host.library != NULL) host_unload(the_host.library);
+      fflush(NULL);  // of a C library that the FMU shares with this program
       give_turn();
       host_end(0);
     }
