@@ -216,13 +216,17 @@ static bool shift_input(xcheck* x, xcheck_case* c) {
   return done;
 }
 
+// Of the times of a table; rows of events, or each row, may be there twice.
+static double spacing_of(const cpl_table* t) {
+  size_t n = 0;
+  for (size_t i = 1; t != NULL && i < t->n_rows; i++) n += t->time[i] > t->time[i - 1];
+  return n > 0 ? (t->time[t->n_rows - 1] - t->time[0]) / (double)n : 0;
+}
+
 // The step: values that the files do not give are chosen so that the references can be met.
 static void choose_step(xcheck_case* c) {
   xcheck_plan* p = &c->plan;
-  const cpl_table* ref = c->wanted;
-  double spacing = ref != NULL && ref->n_rows > 1
-                       ? (ref->time[ref->n_rows - 1] - ref->time[0]) / (double)(ref->n_rows - 1)
-                       : 0;
+  const double spacing = spacing_of(c->wanted);
   if (strcmp(c->kind, "cs") == 0) {
     if (!(p->step > 0)) p->step = (p->stop - p->start) / fine_steps;
     else if (spacing > 0 && spacing < 0.999 * p->step) p->step = spacing;

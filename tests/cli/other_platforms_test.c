@@ -227,6 +227,11 @@ static void what_it_prints_is_passed_on(void** state) {
       CHECK_CONTAINS(seen, "line 4999 of what the FMU prints");
       CHECK_CONTAINS(seen, i < 2 ? "standard error is a pipe" : "standard error is no pipe");
       CHECK_CONTAINS(printed, "-> end.csv");
+      // some FMUs crash where these are missing
+      if (i < 2) CHECK_CONTAINS(seen, "PATH is \"C:\\windows\\system32;C:\\windows\"");
+      if (i < 2) CHECK_CONTAINS(seen, "SystemRoot is \"C:\\windows\"");
+      if (i < 2) CHECK_CONTAINS(seen, "USERNAME is \"");
+      CHECK(i >= 2 || strstr(seen, "TEMP is \"\"") == NULL);
     }
     const char* const args[] = {"run", at(platforms[i], "probe"), "--as", "cs", "-o", "end.csv",
                                 NULL};

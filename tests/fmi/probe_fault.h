@@ -70,6 +70,11 @@ static int is_pipe(void) { return 0; }
 static void print(void) {
   for (int i = 0; i < 5000; i++) printf("line %d of what the FMU prints\n", i);
   fprintf(stderr, "standard error is %s pipe\n", is_pipe() ? "a" : "no");
+  const char* const names[] = {"PATH", "TEMP", "USERNAME", "SystemRoot"};
+  for (int i = 0; i < 4; i++) {
+    const char* value = getenv(names[i]);
+    fprintf(stderr, "%s is \"%s\"\n", names[i], value != NULL ? value : "");
+  }
 }
 
 static void crash(const char* kind) {

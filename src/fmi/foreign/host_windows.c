@@ -89,14 +89,34 @@ static bool to_wide(const char* text, wchar_t* out, int size) {
   return text != NULL && MultiByteToWideChar(CP_UTF8, 0, text, -1, out, size) > 0;
 }
 
-static void set_folders(const wchar_t* temp) {
-  SetEnvironmentVariableW(L"TEMP", temp);
-  SetEnvironmentVariableW(L"TMP", temp);
-  SetEnvironmentVariableW(L"SystemRoot", L"C:\\windows");
-  SetEnvironmentVariableW(L"windir", L"C:\\windows");
-  SetEnvironmentVariableW(L"USERPROFILE", L"C:\\users\\couplet");
-  SetEnvironmentVariableW(L"APPDATA", L"C:\\users\\couplet");
-  SetEnvironmentVariableW(L"LOCALAPPDATA", L"C:\\users\\couplet");
+// What every program on Windows finds in its environment; a folder of Wine that nobody has set up
+// lacks it, and some FMUs crash without.
+static void set_environment(const wchar_t* temp) {
+  static const wchar_t home[] = L"C:\\users\\couplet", windows[] = L"C:\\windows";
+  const struct {
+    const wchar_t *name, *value;
+  } all[] = {{L"TEMP", temp},
+             {L"TMP", temp},
+             {L"PATH", L"C:\\windows\\system32;C:\\windows"},
+             {L"PATHEXT", L".COM;.EXE;.BAT;.CMD"},
+             {L"ComSpec", L"C:\\windows\\system32\\cmd.exe"},
+             {L"OS", L"Windows_NT"},
+             {L"SystemDrive", L"C:"},
+             {L"SystemRoot", windows},
+             {L"windir", windows},
+             {L"ProgramFiles", L"C:\\Program Files"},
+             {L"ProgramData", home},
+             {L"ALLUSERSPROFILE", home},
+             {L"PUBLIC", home},
+             {L"USERPROFILE", home},
+             {L"APPDATA", home},
+             {L"LOCALAPPDATA", home},
+             {L"HOMEDRIVE", L"C:"},
+             {L"HOMEPATH", L"\\users\\couplet"},
+             {L"USERNAME", L"couplet"},
+             {L"COMPUTERNAME", L"COUPLET"}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+    SetEnvironmentVariableW(all[i].name, all[i].value);
 }
 
 static void describe(DWORD error, char* text, size_t size) {
@@ -112,7 +132,7 @@ static void describe(DWORD error, char* text, size_t size) {
 
 void* host_load(const char* path, const char* temp, char* text, size_t size) {
   static wchar_t wide[32768], folder[32768];
-  if (to_wide(temp, folder, 32768)) set_folders(folder);
+  if (to_wide(temp, folder, 32768)) set_environment(folder);
   if (!to_wide(path, wide, 32768)) {
     snprintf(text, size, "its path is not valid UTF-8");
     return NULL;
