@@ -150,6 +150,42 @@ class Bench:
             isolated = min(isolated, wall_seconds(long + ["--isolate"]))
         self.report("--isolate: a call there and back", 1e6 * (isolated - inside) / calls, "microseconds", 3)
 
+    def other_platforms(self):
+        """A binary for win64 in its host against the native one with --isolate; both take turns over shared memory."""
+        native, there = (os.path.join(self.build, "tests", *place, "probe") for place in ((), ("foreign", "win64")))
+        if subprocess.run([self.couplet, "run", there, "-q", "-o", self.path("x.csv")], capture_output=True, check=False).returncode:
+            print("no FMU for win64 can be run here", file=sys.stderr)
+            return
+
+        def ten(name, fmu):
+            models = "".join(f"  m{i}: {{fmu: {fmu}, as: me, start: {{k: {i + 1}}}}}\n" for i in range(10))
+            joins = ", ".join(f"m{i}.u: 0.1*m{(i + 1) % 10}.x1" for i in range(10))
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(f"couplet: 1\nmodels:\n{models}connections: {{{joins}}}\n")
+            return self.path(name)
+
+        def per_call(command, short, long, step, rounds=8):
+            # what start-up takes is left out; in turn, the least of many
+            end = ["--interval", "1", "-q", "-o", self.path("x.csv"), "--stop-time"]
+            best = {}
+            for _ in range(rounds):
+                for where, what in (("native", [native, "--isolate"]), ("there", [there])):
+                    for stop in (short, long):
+                        run = [self.couplet, "run"] + command(*what) + end + [str(stop)]
+                        best[where, stop] = min(best.get((where, stop), math.inf), wall_seconds(run))
+            return [1e6 * (best[w, long] - best[w, short]) / ((long - short) / step) for w in ("native", "there")]
+
+        def compare(what, numbers):
+            isolated, foreign = numbers
+            self.report(f"win64 against --isolate: {what}", foreign / isolated, f"({foreign:.1f} us / {isolated:.1f} us)", 1.5)
+
+        euler = ["--as", "me", "--solver", "euler", "--step", "1e-4"]
+        compare("a step of explicit Euler", per_call(lambda fmu, *more: [fmu, *euler, *more], 0.01, 0.31, 1e-4))
+        compare("a step of co-simulation",
+                per_call(lambda fmu, *more: [fmu, "--as", "cs", "--step", "1e-4", *more], 0.01, 0.31, 1e-4))
+        compare("a step of explicit Euler, aggregate of ten",
+                per_call(lambda fmu, *more: [ten("ten.yaml", fmu), "--solver", "euler", "--step", "1e-3", *more], 0.01, 0.11, 1e-3))
+
     #------------------------------------ systems ------------------------------------
 
     def write(self, name, models, connections, experiment, record="[]"):
@@ -698,6 +734,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(build, folder)
         for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation,
+                     bench.other_platforms,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
                      bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
                      bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases, bench.studies):
