@@ -115,8 +115,13 @@ static void set_environment(const wchar_t* temp) {
              {L"HOMEPATH", L"\\users\\couplet"},
              {L"USERNAME", L"couplet"},
              {L"COMPUTERNAME", L"COUPLET"}};
-  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    SetEnvironmentVariableW(all[i].name, all[i].value);
+  static wchar_t text[33000];
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    wcscpy(text, all[i].name);
+    wcscat(text, L"=");
+    wcscat(text, all[i].value);
+    _wputenv(text);  // also for those that have the C library of this program
+  }
 }
 
 static void describe(DWORD error, char* text, size_t size) {
