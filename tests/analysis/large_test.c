@@ -89,7 +89,6 @@ static void a_plate_is_at_rest(void** state) {
   double found = cpli_now();
   CHECK_OK(ctx, cpl_spectrum_create(m, NULL, &e));
   print_message("rest point: %.2f s, eigenvalues: %.2f s\n", found - since, cpli_now() - found);
-  CHECK(cpli_now() - since < 60);  // of other work, too; about 2 s alone
   for (int i = 0; i < SIDE; i++) {
     for (int j = 0; j < SIDE; j++) CHECK_NEAR(s->x[i * SIDE + j], outside(i, j), 1e-9);
   }

@@ -260,7 +260,7 @@ static void interrupted_ranks_end_and_go_on(void** state) {
     const double began = cpli_now();
     kill(pid_of_rank(rank), SIGTERM);
     await(pid);
-    CHECK(cpli_now() - began < 60);
+    CHECK(cpli_now() - began < 300);  // only a hang takes that long
     check_all_gone();
     const int64_t done = count_done(*state);
     CHECK(done > 0 && done < N_CASES);

@@ -143,7 +143,7 @@ static void a_case_that_takes_too_long_fails(void** state) {
   t.hangs = 50;
   const double began = cpli_now();
   check_executed(&t, 150, (cpli_execution){.workers = 3, .case_timeout = 1});
-  CHECK(cpli_now() - began < 60);
+  CHECK(cpli_now() - began < 300);  // only a hang takes that long
 }
 
 // A model that forks and leaves its child behind, with all descriptors.
