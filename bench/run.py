@@ -164,27 +164,26 @@ class Bench:
                 file.write(f"couplet: 1\nmodels:\n{models}connections: {{{joins}}}\n")
             return self.path(name)
 
-        def per_call(command, short, long, step, rounds=8):
-            # what start-up takes is left out; in turn, the least of many
-            end = ["--interval", "1", "-q", "-o", self.path("x.csv"), "--stop-time"]
+        def per_step(command, steps, step, rounds=12):
+            # of the time in models, as couplet measures it; in turn, the least of many
             best = {}
             for _ in range(rounds):
                 for where, what in (("native", [native, "--isolate"]), ("there", [there])):
-                    for stop in (short, long):
-                        run = [self.couplet, "run"] + command(*what) + end + [str(stop)]
-                        best[where, stop] = min(best.get((where, stop), math.inf), wall_seconds(run))
-            return [1e6 * (best[w, long] - best[w, short]) / ((long - short) / step) for w in ("native", "there")]
+                    run = [self.couplet, "run"] + command(*what) + ["--interval", "1", "--stats", "-o", self.path("x.csv"),
+                                                                    "--step", str(step), "--stop-time", str(steps * step)]
+                    text = subprocess.run(run, check=True, capture_output=True, text=True).stdout
+                    seconds = float(re.search(r"time in models +([\d.e+-]+)", text).group(1))
+                    best[where] = min(best.get(where, math.inf), 1e6 * seconds / steps)
+            return best["native"], best["there"]
 
         def compare(what, numbers):
             isolated, foreign = numbers
             self.report(f"win64 against --isolate: {what}", foreign / isolated, f"({foreign:.1f} us / {isolated:.1f} us)", 1.5)
 
-        euler = ["--as", "me", "--solver", "euler", "--step", "1e-4"]
-        compare("a step of explicit Euler", per_call(lambda fmu, *more: [fmu, *euler, *more], 0.01, 0.31, 1e-4))
-        compare("a step of co-simulation",
-                per_call(lambda fmu, *more: [fmu, "--as", "cs", "--step", "1e-4", *more], 0.01, 0.31, 1e-4))
-        compare("a step of explicit Euler, aggregate of ten",
-                per_call(lambda fmu, *more: [ten("ten.yaml", fmu), "--solver", "euler", "--step", "1e-3", *more], 0.01, 0.11, 1e-3))
+        euler = ["--solver", "euler"]
+        compare("a step of explicit Euler", per_step(lambda fmu, *more: [fmu, "--as", "me", *euler, *more], 3000, 1e-4))
+        compare("a step of co-simulation", per_step(lambda fmu, *more: [fmu, "--as", "cs", *more], 3000, 1e-4))
+        compare("a step of explicit Euler, aggregate of ten", per_step(lambda fmu, *more: [ten("ten.yaml", fmu), *euler, *more], 300, 1e-3))
 
     #------------------------------------ systems ------------------------------------
 
