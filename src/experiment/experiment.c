@@ -248,13 +248,16 @@ static bool is_c(const cpl_experiment* e) {
 }
 
 static cpl_status no_sensitivities(const cpl_experiment* e) {
-  return cpl_fail(
-      e->ctx, CPL_ERR_UNSUPPORTED,
-      "%s: sensitivities are those of models for model exchange and in C, and of systems "
-      "of them; %s has states that nobody else can set",
-      e->path,
-      cpl_system_definition(e->source) != NULL ? "a system with steppers, modes or delay lines"
-                                               : "a stepper");
+  const cpl_system_def* def = cpl_system_definition(e->source);
+  const char* what = def == NULL        ? "a stepper has states that nobody else can set"
+                     : def->n_modes > 0 ? "a system of modes is one where it is connected as a "
+                                          "model of another system file"
+                                        : "steppers and delay lines have states that nobody else "
+                                          "can set";
+  return cpl_fail(e->ctx, CPL_ERR_UNSUPPORTED,
+                  "%s: sensitivities are those of models for model exchange and in C, and of "
+                  "systems of them; %s",
+                  e->path, what);
 }
 
 static cpl_status make_stepper(cpl_experiment* e) {

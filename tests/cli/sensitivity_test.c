@@ -90,6 +90,21 @@ static void algebraic_loops(void** state) {
   }
 }
 
+// s.y = k r, r = (s.y^3 + 1.8 sin t) / 3; p.y = k q.y + d, q.y = -(p.y + cos t), k = 0.5, d = 1.
+// = 1.
+static void nonlinear_loops(void** state) {
+  (void)state;
+  copy_files("loops",
+             (const char* const[]){"gain.c", "cubic.c", "integrator.c", "two_loops.yaml", NULL});
+  CHECK_CODE(0, "sensitivity", "two_loops.yaml", "--of", "s.y,p.y,sum.x", "--to", "s.k,p.d,p.k",
+             "--stop", "1", "--rtol", "1e-11", "--atol", "1e-12", "--record", "s.y", "--json");
+  double y = last_of("s.y"), c = cos(1);
+  CHECK_NEAR(last_of("ds.y/ds.k"), (y * y * y + 1.8 * sin(1)) / 3 / (1 - y * y), 1e-9);
+  CHECK_NEAR(last_of("dp.y/dp.d"), 1 / 1.5, 1e-9);
+  CHECK_NEAR(last_of("dp.y/dp.k"), (-c * 1.5 - (1 - 0.5 * c)) / 1.5 / 1.5, 1e-9);
+  CHECK_NEAR(last_of("dsum.x/dp.d"), 1 / 1.5, 1e-9);  // of the integral from 0 to 1
+}
+
 // A nonlinear plant of coupled FMUs: the level of a tank by the supply and the drain, where the
 // other is the scale of time: level(t; c supply, c drain) = level(c t; supply, drain) while the
 // valve rests.
@@ -263,6 +278,11 @@ static void wrong_requests_are_refused(void** state) {
       "experiment: {stop: 1}\nmaster: {step: 0.1}\n");
   CHECK_CODE(2, "sensitivity", "steps.yaml", "--of", "a.h", "--to", "a.e");
   CHECK_CONTAINS(complained, "sensitivities are those of models");
+  write_text("modes.yaml",
+             "couplet: 1\nmodes:\n  start: a\n  a:\n    models: {m: {c: bouncing_ball.c}}\n"
+             "observe: {h: {a: m.h}}\n");
+  CHECK_CODE(2, "sensitivity", "modes.yaml", "--of", "h", "--to", "a.m.e");
+  CHECK_CONTAINS(complained, "as a model of another system file");
 }
 
 // A failure in the middle: results until there are kept.
@@ -290,6 +310,7 @@ int main(void) {
       cmocka_unit_test(models_and_fmus_have_sensitivities),
       cmocka_unit_test(results_have_a_column_per_pair),
       cmocka_unit_test(algebraic_loops),
+      cmocka_unit_test(nonlinear_loops),
       cmocka_unit_test(coupled_fmus),
       cmocka_unit_test(constraints_keep_the_tangent_space),
       cmocka_unit_test(modes_switch),
