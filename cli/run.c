@@ -49,6 +49,7 @@ static cpl_status open_results(void* user, const cpl_column* columns, size_t n) 
   def.units = s->args->units;
   def.comment = s->path;
   def.standard_output = fileno(s->out);
+  run_states_results(s, &def);
   cpl_status st =
       s->args->per_model
           ? split_open(&s->split, s->ctx, cpl_system_definition(s->source), &def, columns, n)
@@ -157,6 +158,7 @@ static void release(session* s) {
   serving_end(&s->serving);
   guarded(s, destroy_source);
   cpl_table_destroy(s->table);
+  cpl_checkpoint_destroy(s->states.from);
   model_times_free(&s->times);
   cpl_live_close(s->live);
   run_live_end(s->ctx);
@@ -267,6 +269,25 @@ static const cli_option options[] = {
     {"threads", 0, "N",
      "systems with tlm lines: number of threads; default: one per processor, where that is faster",
      CLI_NUMBER, AT(threads)},
+    {"checkpoint", 0, "FILE",
+     "write the state of the whole run into this file, from which --resume goes on after a crash",
+     CLI_TEXT, AT(checkpoint)},
+    {"every", 0, "TIME",
+     "computing time between two checkpoints: 600, 30s, 10min (the default), 1h; the first one is "
+     "written right after the initialisation, the last one at the end",
+     CLI_TEXT, AT(every)},
+    {"resume", 0, "FILE",
+     "go on from a checkpoint of the same run; the result file is then what it would be without an "
+     "interruption",
+     CLI_TEXT, AT(resume)},
+    {"start-from", 0, "FILE",
+     "begin with the state of a checkpoint, of a run of the same model; --set then sets inputs, "
+     "tunable parameters and states at that time",
+     CLI_TEXT, AT(start_from)},
+    {"at", 0, "TIME",
+     "with --start-from: when this run begins and --set takes effect; default: the time of the "
+     "checkpoint",
+     CLI_NUMBER, AT(at)},
     {"stats", 0, NULL, "print statistics of the solver and of the computing time", CLI_FLAG,
      AT(stats)},
     {"view", 0, NULL,

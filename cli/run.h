@@ -10,6 +10,7 @@
 #include "progress.h"
 #include "report.h"
 #include "run_solvers.h"
+#include "run_states.h"
 #include "split.h"
 #include "tlm_serve.h"
 
@@ -21,6 +22,8 @@ typedef struct run_args {
   const char* platform;
   cli_list set, record, solver;
   cli_package package;
+  const char *checkpoint, *every, *resume, *start_from;
+  double at;
   bool stats, json, quiet, units, per_model, one_solver, steady, isolate, view, live, processes,
       ignore_extra;
 } run_args;
@@ -43,10 +46,11 @@ typedef struct session {
   cpl_results* results;
   split split;            // results of a system, one file per model
   cpl_results_kept kept;  // what is in the file, or in each of them
-  bool refused;           // the file cannot be written, is an input, or another run writes it
-  FILE* out;              // standard output as it was given to us
-  cpl_status st;          // of the run
-  bool prepared;          // the run could begin
+  run_states states;
+  bool refused;   // the file cannot be written, is an input, or another run writes it
+  FILE* out;      // standard output as it was given to us
+  cpl_status st;  // of the run
+  bool prepared;  // the run could begin
   progress progress;
   model_times times;  // when a report is wanted
   cpl_live* live;

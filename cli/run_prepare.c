@@ -54,7 +54,9 @@ static cpl_status put_clocks(void* user, cpl_model* model) {
 // The options as settings; they point into the session.
 static cpl_status make_settings(session* s, cpl_experiment_def* e, cpl_experiment_settings* out) {
   const run_args* a = s->args;
-  e->start = a->start_time, e->stop = a->stop_time;
+  e->start =
+      a->start_from != NULL ? given(a->at, cpl_checkpoint_time(s->states.from)) : a->start_time;
+  e->stop = a->stop_time;
   e->interval = a->interval, e->step = a->step;
   e->rtol = a->rtol, e->atol = a->atol;
   e->solver = s->solvers.all;
@@ -71,6 +73,7 @@ static cpl_status make_settings(session* s, cpl_experiment_def* e, cpl_experimen
   out->record = a->record.items, out->n_record = a->record.n;
   out->table = s->table, out->table_name = a->input, out->ignore_extra = a->ignore_extra;
   out->one_solver = a->one_solver;
+  out->saves = a->checkpoint != NULL || s->states.from != NULL;
   out->timing = a->stats || run_wants_page(s);  // costs two clock readings per evaluation
   out->processes = a->processes, out->threads = (int32_t)given(a->threads, 0);
   out->call_timeout = given(a->call_timeout, 0);
@@ -148,6 +151,7 @@ cpl_status run_prepare(session* s) {
   const run_args* a = s->args;
   cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
   if (st >= 0) st = begin_pace(s);
+  if (st >= 0) st = run_states_read(s);
   if (st >= 0) st = open_source(s);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
@@ -158,6 +162,7 @@ cpl_status run_prepare(session* s) {
   else default_output(s);
   if (st >= 0) st = check_output(s);
   if (st >= 0) st = check_per_model(s);
+  if (st >= 0) st = run_states_begin(s);
   if (run_wants_page(s) && (a->per_model || strcmp(s->output, "-") == 0) && st >= 0)
     st = cpl_fail(s->ctx, CPL_ERR_INPUT, "--view and --live: %s: the results must be one file",
                   s->path);

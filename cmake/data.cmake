@@ -22,7 +22,7 @@ endif()
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/serial.c src/model/shared_desc.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|loaded|process|shared)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|ida|rk87|sample)\\.c$")
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|loaded|process|shared)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
 set(FMU_OBJECTS "")
 if(CPL_PLAIN)
   set(own "/base/context\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")
@@ -131,7 +131,7 @@ add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
 # delay lines and integrators (runtime/portable_parts.c is in their place). Headers are found by #include.
 file(GLOB SYSTEM_SOURCES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
   src/aggregate/*.c src/expr/*.c src/graph/*.c src/model/cmodel*.c src/export/runtime/portable_*.c)
-list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|descriptor)\\.c$")
+list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|descriptor|history)\\.c$")
 foreach(name assemble/bridges assemble/build assemble/fixed assemble/follow assemble/function assemble/inputs assemble/open assemble/starts
     base/context base/error base/memory base/names export/plan export/plan_system format/image format/source_loc
     model/adopt model/component model/curve model/dependencies model/description model/image model/inspect model/jacobian

@@ -22,6 +22,7 @@
 #include "couplet/assemble.h"
 #include "couplet/base.h"
 #include "couplet/check.h"
+#include "couplet/checkpoint.h"
 #include "couplet/component.h"
 #include "couplet/csource.h"
 #include "couplet/design.h"

@@ -93,6 +93,11 @@ CPL_API cpl_status cpl_experiment_create(cpl_context* ctx, const cpl_experiment_
 CPL_API cpl_status cpl_experiment_prepare(cpl_experiment* e);
 CPL_API void cpl_experiment_destroy(cpl_experiment* e);  ///< Nullable: e
 
+/// What the results of the experiment depend on, one line per property, with hashes of the contents
+/// of files (cpl_checkpoints_def.identity). Borrowed: *out until the next call, as long as the
+/// experiment lives.
+CPL_API cpl_status cpl_experiment_identity(cpl_experiment* e, const char** out);
+
 CPL_API cpl_source* cpl_experiment_source(const cpl_experiment* e);
 /// The run, to be completed by the caller and passed to cpl_run() or cpl_simulation_create().
 /// Borrowed: as long as the experiment lives.

@@ -346,6 +346,15 @@ typedef struct cpl_component_ops {
   /// child: -1: the component; otherwise one of its n_children. A proxy calls this operation of the
   /// component it represents. NULL: there are neither counters nor children.
   cpl_status (*inspect)(const cpl_component* c, int32_t child, cpl_inspection* out);
+  /// What a snapshot leaves out and a continued run depends on, such as the history of a solver, as
+  /// bytes: together with a snapshot of the same instant it continues with the same bits as if
+  /// nothing had been saved. get_history changes nothing; set_history is called when the snapshot
+  /// has been saved or restored. *complete: false where something has no history; the bytes mean
+  /// nothing then. NULL, both: nothing is left out, in a model without algebraic variables; a
+  /// stepper may have left out anything.
+  /// Borrowed: *bytes until the next call of this component.
+  cpl_status (*get_history)(cpl_component* c, cpl_binary* bytes, bool* complete);
+  cpl_status (*set_history)(cpl_component* c, const cpl_binary* bytes);
 } cpl_component_ops;
 
 /// The head of every model and stepper.

@@ -20,6 +20,15 @@ extern "C" {
 
 typedef struct cpl_results cpl_results;
 
+/// How far results are in their file: these bytes are in a checkpoint.
+typedef struct cpl_results_mark {
+  int64_t size;    ///< of the file
+  int64_t header;  ///< of these, before the first row
+  int64_t rows;
+  double first_time, last_time;
+  uint64_t header_hash[2], rows_hash[2];
+} cpl_results_mark;
+
 /// How to write results. Start from cpl_default_results_def(), then change what you need.
 typedef struct cpl_results_def {
   size_t size;          ///< set by cpl_default_results_def()
@@ -27,6 +36,10 @@ typedef struct cpl_results_def {
   bool units;           ///< CSV: append units to the names, "v [m/s]"
   const char* comment;  ///< MAT: becomes the description of time. Nullable.
   int standard_output;  ///< the file descriptor for "-"; 0: 1, which models may print to, too
+  bool marks;           ///< cpl_results_mark_now() will be called: rows are hashed
+  /// Go on behind this mark: the file up to there is kept, and must be what it was. Nullable.
+  const cpl_results_mark* resume;
+  const char* resume_path;  ///< the file with that mark, which is copied. Nullable: `path`
 } cpl_results_def;
 
 CPL_DEFAULTS(results_def)  ///< cpl_default_results_def()
@@ -55,6 +68,9 @@ CPL_API cpl_status cpl_results_open(cpl_context* ctx, const cpl_results_def* def
 /// ignores the signal.
 CPL_API cpl_status cpl_results_record(cpl_results* res, double t, const cpl_value* values);
 CPL_API cpl_status cpl_results_flush(cpl_results* res);
+/// Flush, and say where that is. The file is on the disk then.
+/// Returns: CPL_ERR_UNSUPPORTED for standard output and pipes.
+CPL_API cpl_status cpl_results_mark_now(cpl_results* res, cpl_results_mark* mark);
 CPL_API cpl_status cpl_results_close(cpl_results* res);  ///< Nullable: res
 /// Close the file after a run. When the run failed before its first step, an earlier file is
 /// unchanged and *kept has no rows.

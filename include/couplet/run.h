@@ -11,6 +11,7 @@
 //   if (st >= 0) printf("%lld points\n", (long long)stats.points);
 #pragma once
 
+#include "couplet/checkpoint.h"
 #include "couplet/solver.h"
 #include "couplet/table.h"
 
@@ -79,7 +80,16 @@ typedef struct cpl_run_def {
   /// Called at most ten times per second, also between output points: the time reached by the
   /// solver's steps, and the size of the last one. Nullable.
   void (*on_step)(void* user, double t, double h);
-  void* user;  ///< passed to the four functions
+  void* user;                              ///< passed to the four functions
+  const cpl_checkpoints_def* checkpoints;  ///< written during the run. Nullable
+  /// The run goes on from there, with the same definition: its start is not recorded again,
+  /// on_point gets the rows behind the checkpoint. Rows in memory (cpl_simulation_table()) are all
+  /// there. Nullable.
+  const cpl_checkpoint* resume;
+  /// Another run begins with the state of a checkpoint: it goes on to start_time unrecorded, where
+  /// the `starts`, of inputs, tunable parameters and states, are set. start_time must not lie
+  /// before the checkpoint. Nullable.
+  const cpl_checkpoint* start_from;
 } cpl_run_def;
 
 typedef struct cpl_run_stats {
@@ -163,6 +173,11 @@ CPL_API cpl_status cpl_selection_set(cpl_selection* selection, const double* val
 CPL_API cpl_status cpl_simulation_save(cpl_simulation* sim, cpl_snapshot* snapshot);
 CPL_API cpl_status cpl_simulation_restore(cpl_simulation* sim, const cpl_snapshot* snapshot);
 CPL_API void cpl_simulation_forget(cpl_simulation* sim, cpl_snapshot* snapshot);
+
+/// Write a checkpoint now, in addition to those of the definition. When the stepper, or a component
+/// in it, has no complete history, its solvers are restarted here.
+/// Returns: CPL_ERR_UNSUPPORTED with the component whose states cannot become bytes.
+CPL_API cpl_status cpl_simulation_checkpoint(cpl_simulation* sim, const cpl_checkpoints_def* def);
 
 /// The rows in memory; Strings are left out.
 /// Borrowed: *out, until the next call of this simulation that advances, restores or destroys it.

@@ -707,6 +707,8 @@ static void offer(cpli_aggregate* a) {
   if (can->serialize) {
     ops->serialize = cpli_aggregate_to_bytes;
     ops->deserialize = cpli_aggregate_from_bytes;
+    ops->get_history = cpli_aggregate_get_history;
+    ops->set_history = cpli_aggregate_set_history;
   }
   can->directional = a->n_varying == 0 && cpli_direction_exact(a->direction);
   ops->directional = can->directional ? cpli_aggregate_directional : NULL;

@@ -350,9 +350,10 @@ void cpli_gather(const cpli_aggregate* a, const int32_t* nodes, int32_t n, doubl
 cpl_status cpli_loop_make(cpli_aggregate* a, cpli_eval_plan* p, int32_t block,
                           struct cpli_loop** out);
 void cpli_loop_destroy(struct cpli_loop* l);
-void cpli_loop_forget(struct cpli_loop* l);          // its cached data
-void cpli_loop_forget_run(struct cpli_loop* l);      // and earlier derivatives
-int32_t cpli_loop_block(const struct cpli_loop* l);  // its block in plan->blocks
+void cpli_loop_forget(struct cpli_loop* l);                // its cached data
+void cpli_loop_forget_run(struct cpli_loop* l);            // and earlier derivatives
+void cpli_loop_list(cpli_serial* s, struct cpli_loop* l);  // for the history
+int32_t cpli_loop_block(const struct cpli_loop* l);        // its block in plan->blocks
 /// Whether a variable of a component, by its index in the whole, is in a loop.
 bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var);
 cpl_status cpli_loop_solve(cpli_aggregate* a, const cpli_eval_plan* p, struct cpli_loop* l);
@@ -403,6 +404,7 @@ void cpli_newton_destroy(struct cpli_newton* n);
 /// Its next factorisation does not depend on earlier ones. Nullable: n
 void cpli_newton_forget(struct cpli_newton* n);
 void cpli_newton_forget_run(struct cpli_newton* n);  // and earlier derivatives. Nullable: n
+void cpli_newton_list(cpli_serial* s, struct cpli_newton* n);  // for the history
 cpl_status cpli_newton_setup(cpl_model* m, double gamma, bool fresh);
 cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b);
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx);
@@ -459,6 +461,8 @@ cpl_status cpli_aggregate_to_bytes(cpl_component* c, const cpl_snapshot* snapsho
                                    cpl_binary* bytes);
 cpl_status cpli_aggregate_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot);
+cpl_status cpli_aggregate_get_history(cpl_component* c, cpl_binary* bytes, bool* complete);
+cpl_status cpli_aggregate_set_history(cpl_component* c, const cpl_binary* bytes);
 void cpli_aggregate_forget_kept(cpli_aggregate* a);  // cached data
 void cpli_aggregate_forget_run(cpli_aggregate* a);   // everything that an earlier run has left
 

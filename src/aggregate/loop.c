@@ -186,6 +186,21 @@ void cpli_loop_forget_run(struct cpli_loop* l) {
   for (int32_t i = 0; i < l->n_members; i++) cpli_jacobian_forget(l->members[i].jac);
 }
 
+void cpli_loop_list(cpli_serial* s, struct cpli_loop* l) {
+  size_t n = (size_t)l->n, t = (size_t)l->n_torn;
+  cpli_serial_same(s, n);
+  cpli_serial_same(s, t);
+  cpli_serial_reals(s, l->s, 11 * t + n + 3 * t * t);
+  cpli_serial_real(s, &l->growth);
+  cpli_serial_bool(s, &l->factored);
+  if (l->factored) cpli_serial_pivots(s, l->pivot, t);
+  for (int32_t i = 0; i < l->n_members && s->st >= 0; i++) {
+    member* m = &l->members[i];
+    cpli_serial_reals(s, m->d, (size_t)m->n_outputs * (size_t)m->n_inputs);
+    cpli_serial_jacobian(s, m->jac);
+  }
+}
+
 int32_t cpli_loop_block(const struct cpli_loop* l) { return l->block; }
 
 bool cpli_aggregate_in_loop(const cpl_model* aggregate, int32_t var) {

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
+#include "model/history.h"
 #include "model/jacobian.h"
 #include "numeric/eliminate.h"
 #include "numeric/sparse.h"
@@ -386,6 +387,32 @@ void cpli_newton_forget(newton* w) {
 void cpli_newton_forget_run(newton* w) {
   cpli_newton_forget(w);
   for (int32_t k = 0; w != NULL && k < w->n_blocks; k++) cpli_jacobian_forget(w->blocks[k].jac);
+}
+
+static void list_factors(cpli_serial* s, newton* w) {
+  cpli_serial_factors(s, w->factors, false, w->entries);
+  if (s->st < 0 || !cpli_serial_reads(s) || isnan(w->gamma)) return;
+  cpli_substitution_refresh(w->substitution, w->values);
+  if (w->dense == NULL) return;
+  cpli_elimination_refresh(w->dense, w->values);
+  if (cpli_elimination_factor(w->dense, w->gamma) >= 0)
+    cpli_serial_refuse(s, "a matrix is singular");
+}
+
+void cpli_newton_list(cpli_serial* s, struct cpli_newton* w) {
+  cpli_serial_same(s, (size_t)w->n_blocks);
+  cpli_serial_same(s, w->terms.n);
+  cpli_serial_same(s, (size_t)w->all);
+  for (int32_t k = 0; k < w->n_blocks && s->st >= 0; k++) {
+    block* b = &w->blocks[k];
+    cpli_serial_jacobian(s, b->jac);
+    if (b->jac != NULL)
+      cpli_serial_reals(s, b->values, (size_t)cpli_jacobian_pattern(b->jac)->n_entries);
+  }
+  cpli_serial_reals(s, w->values, w->terms.n);
+  cpli_serial_bool(s, &w->changed);
+  cpli_serial_real(s, &w->gamma);
+  if (s->st >= 0 && w->n > 0) list_factors(s, w);
 }
 
 //------------------------------------ constraints ------------------------------------

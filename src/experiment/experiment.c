@@ -6,6 +6,7 @@
 #include "experiment/experiment.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "couplet/steady.h"
 #include "fmi/open.h"
@@ -414,6 +415,7 @@ void cpl_experiment_destroy(cpl_experiment* e) {
   for (size_t i = 0; i < e->n_pairs; i++) cpli_free(e->ctx, e->pairs[i]);
   cpli_free(e->ctx, e->pairs);
   cpli_free(e->ctx, e->inputs);
+  free(e->identity);
   cpli_free(e->ctx, e);
 }
 

@@ -4,6 +4,8 @@
 // An experiment, as its files see it.
 #pragma once
 
+#include <stdio.h>
+
 #include "base/base.h"
 #include "couplet/check.h"
 #include "couplet/component.h"
@@ -29,10 +31,19 @@ struct cpl_experiment {
   char** pairs;         // names of sensitivities
   size_t n_pairs;
   cpl_input* inputs;
+  char* identity;  // by open_memstream(). Nullable
 };
 
 /// Fills e->run.inputs from the table and the inputs of the settings.
 cpl_status cpli_experiment_inputs(cpl_experiment* e);
+
+//------------------------------------ identity.c ------------------------------------
+
+/// Lines of the text of an experiment: its files, its times, and its other settings.
+cpl_status cpli_identity_files(FILE* out, const cpl_source* source,
+                               const cpl_experiment_settings* s);
+void cpli_identity_times(FILE* out, double start, double stop, double interval);
+void cpli_identity_settings(FILE* out, const cpl_experiment_settings* s);
 
 /// Reports connectors of components of an SSP package that their FMUs do not have.
 void cpli_check_connectors(const cpl_source* source, const cpl_check_def* def);

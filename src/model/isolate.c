@@ -334,6 +334,19 @@ static cpl_status component_deserialize(cpl_component* self, const cpl_binary* b
   return CALL(component, deserialize, IN(bytes->data, bytes->size), OUT(handle, 1));
 }
 
+static cpl_status component_get_history(cpl_component* self, cpl_binary* bytes, bool* complete) {
+  *bytes = (cpl_binary){0};
+  *complete = false;
+  cpl_status st = CALL(component, get_history, OUT(complete, 1), OUT(bytes, 1));
+  if (st != CPL_OK || !is_inside(proxy_of(self), bytes->data, bytes->size))
+    *bytes = (cpl_binary){0};
+  return st;
+}
+
+static cpl_status component_set_history(cpl_component* self, const cpl_binary* bytes) {
+  return CALL(component, set_history, IN(bytes->data, bytes->size));
+}
+
 static void component_forget(cpl_component* self, cpl_snapshot* s) {
   const cpl_snapshot* handle = s->data;
   if (handle == NULL) return;

@@ -78,13 +78,26 @@ static cpl_status lend_inspection(cpl_component* c, cpli_request* r, char* end) 
   return fits ? CPL_OK : too_much(c);
 }
 
-static cpl_status lend_bytes(cpl_component* c, cpli_request* r, char* end) {
+// Bytes of the component are its second argument.
+static cpl_status keep_bytes(cpl_component* c, cpli_request* r, char* end, cpl_status st) {
   cpl_binary* bytes = ARG(1, cpl_binary);
   char* at = (char*)(bytes + 1);
-  cpl_status st = c->ops->serialize(c, ARG(0, cpl_snapshot), bytes);
   if (st < 0) return st;
   bytes->data = keep(&at, end, bytes->data, bytes->size);
   return bytes->data != NULL ? st : too_much(c);
+}
+
+static cpl_status lend_bytes(cpl_component* c, cpli_request* r, char* end) {
+  return keep_bytes(c, r, end, c->ops->serialize(c, ARG(0, cpl_snapshot), ARG(1, cpl_binary)));
+}
+
+static cpl_status lend_history(cpl_component* c, cpli_request* r, char* end) {
+  return keep_bytes(c, r, end, c->ops->get_history(c, ARG(1, cpl_binary), ARG(0, bool)));
+}
+
+static cpl_status set_history(cpl_component* c, cpli_request* r) {
+  const cpl_binary bytes = {ARG(0, uint8_t), COUNT(0, uint8_t)};
+  return c->ops->set_history(c, &bytes);
 }
 
 static cpl_status lend_pattern(cpl_component* c, cpli_request* r, char* end) {
@@ -138,6 +151,8 @@ RUN(component, save, c->ops->save(c, ARG(0, cpl_snapshot)))
 RUN(component, restore, c->ops->restore(c, ARG(0, cpl_snapshot)))
 RUN(component, serialize, lend_bytes(c, r, end))
 RUN(component, deserialize, deserialize(c, r))
+RUN(component, get_history, lend_history(c, r, end))
+RUN(component, set_history, set_history(c, r))
 RUN(component, forget, (c->ops->forget(c, ARG(0, cpl_snapshot)), CPL_OK))
 RUN(component, directional,
     c->ops->directional(c, REFS(0), REFS(1), ARG(2, double), ARG(3, double)))

@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "model/jumps.h"
+#include "model/serial.h"
 
 // How long an entry is valid.
 typedef enum level { VARIES, UNTIL_EVENT, FOR_EVER } level;
@@ -540,6 +541,23 @@ void cpli_jacobian_forget(cpl_jacobian* j) {
   j->since = (cpli_since){0};
   j->kept_calls = 0;
   j->next_check = 1;
+}
+
+void cpli_serial_jacobian(cpli_serial* s, cpl_jacobian* j) {
+  cpli_serial_same(s, j != NULL);
+  if (j == NULL || s->st < 0) return;
+  cpli_serial_long(s, &j->since.run);
+  cpli_serial_long(s, &j->since.event);
+  cpli_serial_count64(s, &j->kept_calls);
+  cpli_serial_count64(s, &j->next_check);
+  cpli_serial_bool(s, &j->distrusted);
+  cpli_serial_bool(s, &j->directional);
+  if (j->directional && j->m->base.ops->directional == NULL)
+    cpli_serial_refuse(s, "the model has no directional derivatives");
+  size_t n = 0;
+  double* seen = cpli_jumps_memory(j->jumps, &n);
+  cpli_serial_same(s, n);
+  cpli_serial_reals(s, seen, n);
 }
 
 void cpl_jacobian_destroy(cpl_jacobian* j) {

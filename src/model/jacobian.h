@@ -30,3 +30,7 @@ void cpli_jacobian_forget(cpl_jacobian* j);
 
 /// The sparsity pattern of a block.
 const cpli_pattern* cpli_jacobian_pattern(const cpl_jacobian* j);
+
+/// Lists what later evaluations depend on, for a history. Nullable: j
+struct cpli_serial;
+void cpli_serial_jacobian(struct cpli_serial* s, cpl_jacobian* j);

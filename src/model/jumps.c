@@ -47,6 +47,11 @@ void cpli_jumps_forget(cpli_jumps* k) {
   if (k != NULL) memset(k->seen, 0, (size_t)k->pattern->n_entries * sizeof *k->seen);
 }
 
+double* cpli_jumps_memory(cpli_jumps* k, size_t* n) {
+  *n = k != NULL ? (size_t)k->pattern->n_entries : 0;
+  return k != NULL ? k->seen : NULL;
+}
+
 void cpli_jumps_destroy(cpli_jumps* k) {
   if (k == NULL) return;
   cpli_free(k->ctx, k->seen);

@@ -27,6 +27,8 @@ typedef struct cpli_jump_probe {
 cpl_status cpli_jumps_make(cpl_context* ctx, const cpli_pattern* pattern, cpli_jumps** out);
 void cpli_jumps_destroy(cpli_jumps* k);
 void cpli_jumps_forget(cpli_jumps* k);  // earlier Jacobians. Nullable
+/// What is known of earlier Jacobians: n numbers. Nullable: k
+double* cpli_jumps_memory(cpli_jumps* k, size_t* n);
 
 /// Whether an entry is much larger than before, so that a correction may be necessary. h and base
 /// are not needed for this.

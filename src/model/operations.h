@@ -44,6 +44,9 @@
     (self, s, bytes))                                                                              \
   X(component, deserialize, (cpl_component * self, const cpl_binary* bytes, cpl_snapshot* s),      \
     (self, bytes, s))                                                                              \
+  X(component, get_history, (cpl_component * self, cpl_binary * bytes, bool* complete),            \
+    (self, bytes, complete))                                                                       \
+  X(component, set_history, (cpl_component * self, const cpl_binary* bytes), (self, bytes))        \
   X(component, directional,                                                                        \
     (cpl_component * self, const uint32_t* unknowns, size_t nu, const uint32_t* knowns, size_t nk, \
      const double* seed, double* out),                                                             \

@@ -99,6 +99,10 @@ void cpli_serial_bool(cpli_serial* s, bool* value) {
   if (s->st >= 0) *value = n != 0;
 }
 
+void cpli_serial_pivots(cpli_serial* s, int32_t* pivot, size_t n) {
+  for (size_t i = 0; i < n; i++) cpli_serial_int(s, &pivot[i], 0, (int32_t)n - 1);
+}
+
 void cpli_serial_same(cpli_serial* s, size_t n) {
   uint64_t other = n;
   cpli_serial_bytes(s, &other, sizeof other);
@@ -141,6 +145,12 @@ void cpli_serial_text(cpli_serial* s, char** text, size_t* size) {
   else cpli_serial_bytes(s, *text, *size);
 }
 
+void cpli_serial_blob(cpli_serial* s, cpl_binary* bytes) {
+  cpli_serial_count(s, &bytes->size, 1);
+  if (!cpli_serial_reads(s)) put(s, bytes->data, bytes->size);
+  else bytes->data = take(s, bytes->size);
+}
+
 bool cpli_serial_has(const cpl_component* c, uint8_t type, uint32_t ref) {
   for (int32_t i = 0; i < c->desc->n_vars; i++) {
     if (c->desc->vars[i].ref == ref && c->desc->vars[i].type == type) return true;
@@ -161,13 +171,8 @@ void cpli_serial_part(cpli_serial* s, cpl_component* part, cpl_snapshot* snapsho
     return;
   }
   if (!cpli_serial_reads(s)) s->st = part->ops->serialize(part, snapshot, &bytes);
-  cpli_serial_count(s, &bytes.size, 1);
-  if (!cpli_serial_reads(s)) {
-    put(s, bytes.data, bytes.size);
-    return;
-  }
-  bytes.data = take(s, bytes.size);
-  if (bytes.data != NULL) s->st = part->ops->deserialize(part, &bytes, snapshot);
+  cpli_serial_blob(s, &bytes);
+  if (cpli_serial_reads(s) && s->st >= 0) s->st = part->ops->deserialize(part, &bytes, snapshot);
 }
 
 //------------------------------------ whole ------------------------------------
@@ -221,6 +226,47 @@ cpl_status cpli_serial_read(cpl_component* c, const cpl_binary* bytes, cpli_seri
   if (discarded->data != NULL) c->ops->forget(c, discarded);
   if (s.st >= 0) *snapshot = made;
   return s.st;
+}
+
+//------------------------------------ without a snapshot ------------------------------------
+
+cpl_status cpli_serial_put(cpl_component* c, cpli_serial_room* room, cpli_serial_list* list,
+                           void* user, cpl_binary* bytes, bool* complete) {
+  cpli_serial s = {.c = c, .room = room};
+  *bytes = (cpl_binary){0};
+  room->n = 0;
+  head(&s);
+  if (s.st >= 0) list(&s, user);
+  if (s.st >= 0) *bytes = (cpl_binary){room->data, room->n};
+  *complete = !s.incomplete;
+  return s.st;
+}
+
+cpl_status cpli_serial_get(cpl_component* c, const cpl_binary* bytes, cpli_serial_list* list,
+                           void* user) {
+  cpli_serial s = {.c = c, .at = bytes->data, .left = bytes->size};
+  head(&s);
+  if (s.st >= 0) list(&s, user);
+  if (s.st >= 0 && s.left > 0) cpli_serial_refuse(&s, "they are too many");
+  return s.st;
+}
+
+// A model without the operations has nothing beside its snapshot, except the factors by which it
+// solves for algebraic variables.
+static bool has_no_history(const cpl_component* part, bool is_stepper) {
+  return !is_stepper && part->desc->n_algebraics == 0;
+}
+
+void cpli_serial_history(cpli_serial* s, cpl_component* part, bool is_stepper) {
+  cpl_binary bytes = {0};
+  bool has = part->ops->get_history != NULL, complete = has || has_no_history(part, is_stepper);
+  if (s->st < 0) return;
+  if (!cpli_serial_reads(s) && has) s->st = part->ops->get_history(part, &bytes, &complete);
+  s->incomplete = s->incomplete || !complete;
+  cpli_serial_blob(s, &bytes);
+  if (!cpli_serial_reads(s)) return;
+  if (s->st >= 0 && !has && bytes.size > 0) cpli_serial_refuse(s, "it is of another kind");
+  if (s->st >= 0 && has) s->st = part->ops->set_history(part, &bytes);
 }
 
 void cpli_serial_free(cpl_context* ctx, cpli_serial_room* room) {

@@ -24,6 +24,7 @@ typedef struct cpli_serial {
   const unsigned char* at;
   size_t left;
   cpl_status st;
+  bool incomplete;  // a history: something has none
 } cpli_serial;
 
 /// The list of the members of a snapshot: calls the functions below for all of them, in order. When
@@ -42,6 +43,21 @@ cpl_status cpli_serial_read(cpl_component* c, const cpl_binary* bytes, cpli_seri
                             cpl_snapshot* snapshot);
 void cpli_serial_free(cpl_context* ctx, cpli_serial_room* room);
 
+//------------------------------------ without a snapshot ------------------------------------
+
+/// The same for anything else: the list has what `user` points to, and sets it when bytes are read.
+typedef void cpli_serial_list(cpli_serial* s, void* user);
+
+/// Bytes of a list, borrowed from `room`; of the component, for messages and the fingerprint.
+cpl_status cpli_serial_put(cpl_component* c, cpli_serial_room* room, cpli_serial_list* list,
+                           void* user, cpl_binary* bytes, bool* complete);
+/// After a failure some of it may have been set.
+cpl_status cpli_serial_get(cpl_component* c, const cpl_binary* bytes, cpli_serial_list* list,
+                           void* user);
+
+/// The history of a component inside (cpl_component_ops.get_history).
+void cpli_serial_history(cpli_serial* s, cpl_component* part, bool is_stepper);
+
 /// Whether a component can be part of a snapshot that becomes bytes.
 bool cpli_serial_can(const cpl_component* c);
 
@@ -57,6 +73,8 @@ void cpli_serial_int(cpli_serial* s, int32_t* value, int32_t min, int32_t max);
 /// A counter: not negative, and with room for further counting.
 void cpli_serial_count32(cpli_serial* s, int32_t* value);
 void cpli_serial_count64(cpli_serial* s, int64_t* value);
+/// Pivots of n rows.
+void cpli_serial_pivots(cpli_serial* s, int32_t* pivot, size_t n);
 /// A number that is the same in both components, such as that of their parts.
 void cpli_serial_same(cpli_serial* s, size_t n);
 /// The number of items that follow, each of at least `size` bytes: at most as many as bytes are
@@ -71,6 +89,8 @@ cpl_status cpli_curve_missing(const cpl_component* c, const char* input, double 
 /// A text with its length, at most SIZE_MAX / 2. Owned: when it is read, *text by the caller, from
 /// the context of the component.
 void cpli_serial_text(cpli_serial* s, char** text, size_t* size);
+/// Bytes with their length. Borrowed: when they are read, from the bytes of the conversion.
+void cpli_serial_blob(cpli_serial* s, cpl_binary* bytes);
 /// Whether a component has a variable of that type and reference.
 bool cpli_serial_has(const cpl_component* c, uint8_t type, uint32_t ref);
 /// The snapshot of a component inside.

@@ -46,7 +46,8 @@ struct cpli_sparse {
   klu_symbolic* symbolic;
   klu_numeric *real, *complex;
 #endif
-  bool anew, anew_complex;  // pivots are not reused
+  bool anew, anew_complex;       // pivots are not reused
+  cpli_sparse_pivots pivots[2];  // real, complex
 };
 
 void cpli_sparse_forget(cpli_sparse* s) { s->anew = s->anew_complex = true; }
@@ -117,10 +118,11 @@ static cpl_status own_make(cpli_sparse* s) {
 }
 
 // Old pivots where they are good enough. Returns as cpli_left_looking_factor().
-static int32_t own_factor(cpli_left_looking* f, const double* entries, bool* anew) {
+static int32_t own_factor(cpli_left_looking* f, const double* entries, bool* anew, bool* chose) {
   bool reuses = !*anew;
-  *anew = false;
+  *anew = *chose = false;
   if (reuses && cpli_left_looking_refactor(f, entries) > worst_condition) return -1;
+  *chose = true;
   return cpli_left_looking_factor(f, entries);
 }
 
@@ -143,7 +145,7 @@ static bool make_pairs(cpli_sparse* s) {
   return cpli_left_looking_make(s->ctx, 2 * s->n, p->first, p->row, 1, &p->factors) >= 0;
 }
 
-static bool own_factor_complex(cpli_sparse* s, const double* entries) {
+static bool own_factor_complex(cpli_sparse* s, const double* entries, bool* chose) {
   pairs* p = &s->pairs;
   if (p->factors == NULL && !make_pairs(s)) return false;
   for (int32_t j = 0, at = 0; j < 2 * s->n; j++) {
@@ -153,7 +155,7 @@ static bool own_factor_complex(cpli_sparse* s, const double* entries) {
       p->entries[at++] = j % 2 == 0 ? im : re;
     }
   }
-  return own_factor(p->factors, p->entries, &s->anew_complex) < 0;
+  return own_factor(p->factors, p->entries, &s->anew_complex, chose) < 0;
 }
 
 static void own_free(cpli_sparse* s) {
@@ -186,28 +188,32 @@ static double by_klu_fill(const cpli_sparse* s) {
   return s->symbolic != NULL ? s->symbolic->lnz + s->symbolic->unz : 0;
 }
 
-static bool by_klu_factor_real(cpli_sparse* s, double* entries) {
+static bool by_klu_factor_real(cpli_sparse* s, double* entries, bool* chose) {
   const cpli_klu* k = s->klu;
   int *first = (int*)s->first, *row = (int*)s->row;
   bool reuses = s->real != NULL && !s->anew;
   s->anew = false;
+  *chose = false;
   if (reuses && k->klu_refactor(first, row, entries, s->symbolic, s->real, &s->common) &&
       k->klu_rcond(s->symbolic, s->real, &s->common) && s->common.rcond > worst_condition)
     return true;
+  *chose = true;
   if (s->real != NULL) k->klu_free_numeric(&s->real, &s->common);
   s->real = k->klu_factor(first, row, entries, s->symbolic, &s->common);
   s->singular = s->real != NULL ? -1 : s->common.singular_col;
   return s->real != NULL && s->common.status == KLU_OK;
 }
 
-static bool by_klu_factor_complex(cpli_sparse* s, double* entries) {
+static bool by_klu_factor_complex(cpli_sparse* s, double* entries, bool* chose) {
   const cpli_klu* k = s->klu;
   int *first = (int*)s->first, *row = (int*)s->row;
   bool reuses = s->complex != NULL && !s->anew_complex;
   s->anew_complex = false;
+  *chose = false;
   if (reuses && k->klu_z_refactor(first, row, entries, s->symbolic, s->complex, &s->common) &&
       k->klu_z_rcond(s->symbolic, s->complex, &s->common) && s->common.rcond > worst_condition)
     return true;
+  *chose = true;
   if (s->complex != NULL) k->klu_z_free_numeric(&s->complex, &s->common);
   s->complex = k->klu_z_factor(first, row, entries, s->symbolic, &s->common);
   return s->complex != NULL && s->common.status == KLU_OK;
@@ -229,8 +235,12 @@ static void by_klu_solve_complex(cpli_sparse* s, double* b) {
 static cpl_status by_klu_make(cpli_sparse* s) { return (void)s, CPL_OK; }
 static void by_klu_free(cpli_sparse* s) { (void)s; }
 static double by_klu_fill(const cpli_sparse* s) { return (void)s, 0; }
-static bool by_klu_factor_real(cpli_sparse* s, double* e) { return (void)s, (void)e, false; }
-static bool by_klu_factor_complex(cpli_sparse* s, double* e) { return (void)s, (void)e, false; }
+static bool by_klu_factor_real(cpli_sparse* s, double* e, bool* chose) {
+  return (void)s, (void)e, (void)chose, false;
+}
+static bool by_klu_factor_complex(cpli_sparse* s, double* e, bool* chose) {
+  return (void)s, (void)e, (void)chose, false;
+}
 static void by_klu_solve_real(cpli_sparse* s, double* b) { (void)s, (void)b; }
 static void by_klu_solve_complex(cpli_sparse* s, double* b) { (void)s, (void)b; }
 
@@ -258,6 +268,8 @@ void cpli_sparse_destroy(cpli_sparse* s) {
   if (s == NULL) return;
   by_klu_free(s);
   own_free(s);
+  cpli_free(s->ctx, s->pivots[0].chosen);
+  cpli_free(s->ctx, s->pivots[1].chosen);
   void* all[] = {s->dense.real, s->dense.re, s->dense.pivot, s->dense.complex_pivot, s->dense.b};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
   cpli_free(s->ctx, s);
@@ -268,12 +280,61 @@ double cpli_sparse_fill(const cpli_sparse* s) {
   return s->own != NULL ? cpli_left_looking_fill(s->own) : (double)s->n * s->n;
 }
 
-bool cpli_sparse_factor(cpli_sparse* s, const double* entries) {
-  if (s->klu != NULL) return by_klu_factor_real(s, (double*)entries);
+//------------------------------------ history ------------------------------------
+
+static size_t n_numbers(const cpli_sparse* s, bool complex) {
+  return (size_t)s->first[s->n] * (complex ? 2 : 1);
+}
+
+cpli_sparse_pivots* cpli_sparse_history(cpli_sparse* s, bool complex) {
+  cpli_sparse_pivots* k = &s->pivots[complex];
+  if (k->chosen != NULL) return k;
+  k->n = n_numbers(s, complex);
+  k->chosen = cpli_alloc(s->ctx, k->n, sizeof *k->chosen);
+  k->anew = complex ? &s->anew_complex : &s->anew;
+  return k->chosen != NULL ? k : NULL;
+}
+
+// Whether the last factorisation chose its pivots: only then are the entries kept.
+static void note(cpli_sparse* s, bool complex, const double* entries, bool chose, bool fine) {
+  cpli_sparse_pivots* k = cpli_sparse_history(s, complex);
+  if (k == NULL) return;
+  if (chose) memcpy(k->chosen, entries, k->n * sizeof *entries);
+  k->reused = !chose;
+  k->has = fine;
+}
+
+bool cpli_sparse_repeat(cpli_sparse* s, bool complex, const double* last) {
+  cpli_sparse_pivots* k = cpli_sparse_history(s, complex);
+  bool (*factor)(cpli_sparse*, const double*) =
+      complex ? cpli_sparse_factor_complex : cpli_sparse_factor;
+  if (k == NULL || !k->has) return false;
+  bool reused = k->reused, anew = *k->anew;
+  double* chosen = k->chosen;
+  k->chosen = NULL;  // it is noted anew
+  *k->anew = true;
+  bool fine = factor(s, chosen);
+  if (fine && reused) fine = factor(s, last);
+  cpli_free(s->ctx, chosen);
+  *k->anew = anew;
+  return fine;
+}
+
+//------------------------------------ any of them ------------------------------------
+
+static bool factor_real(cpli_sparse* s, const double* entries, bool* chose) {
+  if (s->klu != NULL) return by_klu_factor_real(s, (double*)entries, chose);
   if (s->own == NULL) return dense_factor(s, entries);
-  int32_t column = own_factor(s->own, entries, &s->anew);
+  int32_t column = own_factor(s->own, entries, &s->anew, chose);
   s->singular = column == INT32_MAX ? -1 : column;
   return column < 0;
+}
+
+bool cpli_sparse_factor(cpli_sparse* s, const double* entries) {
+  bool chose = true;
+  bool fine = factor_real(s, entries, &chose);
+  note(s, false, entries, chose, fine);
+  return fine;
 }
 
 void cpli_sparse_solve(cpli_sparse* s, double* b) {
@@ -283,10 +344,17 @@ void cpli_sparse_solve(cpli_sparse* s, double* b) {
   else cpli_left_looking_solve(s->own, b);
 }
 
+static bool factor_complex(cpli_sparse* s, const double* entries, bool* chose) {
+  if (s->klu != NULL) return by_klu_factor_complex(s, (double*)entries, chose);
+  return s->own != NULL ? own_factor_complex(s, entries, chose) : dense_factor_complex(s, entries);
+}
+
 bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries) {
   assert(!s->by_rows);
-  if (s->klu != NULL) return by_klu_factor_complex(s, (double*)entries);
-  return s->own != NULL ? own_factor_complex(s, entries) : dense_factor_complex(s, entries);
+  bool chose = true;
+  bool fine = factor_complex(s, entries, &chose);
+  note(s, true, entries, chose, fine);
+  return fine;
 }
 
 void cpli_sparse_solve_complex(cpli_sparse* s, double* b) {

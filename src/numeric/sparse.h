@@ -34,3 +34,17 @@ void cpli_sparse_solve(cpli_sparse* s, double* b);
 /// patterns by rows.
 bool cpli_sparse_factor_complex(cpli_sparse* s, const double* entries);
 void cpli_sparse_solve_complex(cpli_sparse* s, double* b);
+
+/// What the factors of a matrix depend on beside its entries.
+typedef struct cpli_sparse_pivots {
+  double* chosen;  // the entries for which pivots were chosen
+  size_t n;        // numbers
+  bool has;        // there are factors
+  bool reused;     // of later entries, with these pivots
+  bool* anew;      // the next ones will not be reused
+} cpli_sparse_pivots;
+
+/// Of real or of complex matrices, as a history of the run; NULL: out of memory.
+cpli_sparse_pivots* cpli_sparse_history(cpli_sparse* s, bool is_complex);
+/// After it was set: the factors of the last entries, to the same bits. False: there are none.
+bool cpli_sparse_repeat(cpli_sparse* s, bool is_complex, const double* last);

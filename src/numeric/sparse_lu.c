@@ -127,3 +127,12 @@ void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im) {
   cpli_sparse_solve_complex(s->factors, s->b);
   for (int32_t i = 0; i < s->n; i++) b_re[i] = s->b[2 * i], b_im[i] = s->b[2 * i + 1];
 }
+
+struct cpli_sparse* cpli_sparse_lu_factors(cpli_sparse_lu* s) {
+  return s->factors;
+}
+
+double* cpli_sparse_lu_entries(cpli_sparse_lu* s, bool complex, size_t* n) {
+  *n = (size_t)s->first[s->n] * (complex ? 2 : 1);
+  return complex ? s->pair : s->real;
+}

@@ -25,3 +25,7 @@ void cpli_sparse_lu_forget(cpli_sparse_lu* s);
 bool cpli_sparse_lu_factor_mixed(cpli_sparse_lu* s, const double* entries, double real, int32_t n);
 void cpli_sparse_lu_solve(cpli_sparse_lu* s, double* b);
 void cpli_sparse_lu_solve_pair(cpli_sparse_lu* s, double* b_re, double* b_im);
+
+/// For histories (sparse.h): the pivots of real and complex factors, and the entries of the matrix.
+struct cpli_sparse* cpli_sparse_lu_factors(cpli_sparse_lu* s);
+double* cpli_sparse_lu_entries(cpli_sparse_lu* s, bool complex, size_t* n);

@@ -270,9 +270,20 @@ static cpl_status mat_appended(cpl_results* res) {
   return cpli_results_patch(res, stop, &m->last_time, sizeof m->last_time);
 }
 
+// Of the file that is continued.
+static void mat_resumed(cpl_results* res, const cpl_results_mark* mark, char* header) {
+  mat* m = mat_of(res);
+  const int32_t count = (int32_t)mark->rows;
+  const off_t stop = m->data_1 + (off_t)((m->n_constants + 1) * sizeof(double));
+  m->last_time = mark->last_time;
+  memcpy(header + m->data_2_columns, &count, sizeof count);
+  memcpy(header + stop, &mark->last_time, sizeof mark->last_time);
+}
+
 const cpli_writer_ops cpli_mat_writer = {.ending = ".mat",
                                          .needs_seek = true,
                                          .begin = mat_begin,
                                          .row = mat_row,
                                          .end = mat_end,
-                                         .appended = mat_appended};
+                                         .appended = mat_appended,
+                                         .resumed = mat_resumed};

@@ -155,6 +155,10 @@ static cpl_status prepare(cpl_results* res, const cpl_results_def* def, const cp
   if (st >= 0) st = res->ops->begin(res, def, columns);
   if (st < 0) return st;
   res->whole = res->used;
+  res->header = res->file_size + (off_t)res->used;
+  res->marks = def->marks;
+  res->hash = cpli_hash_begin();
+  if (def->resume != NULL) return cpli_results_resume(res, def);
   return res->pending ? CPL_OK : cpl_results_flush(res);
 }
 
@@ -218,6 +222,10 @@ static cpl_status write_rows(cpl_results* res) {
   cpl_status st = begin_file(res);
   if (st < 0) return st;
   if (cpli_file_write(res->fd, res->buffer, res->whole) < res->whole) return write_failed(res);
+  if (res->marks) {  // the header is changed later on
+    const size_t before = res->file_size < res->header ? (size_t)(res->header - res->file_size) : 0;
+    cpli_hash_add(&res->hash, res->buffer + before, res->whole - before);
+  }
   res->file_size += (off_t)res->whole;
   memmove(res->buffer, res->buffer + res->whole, res->used - res->whole);
   res->used -= res->whole;

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "couplet/results.h"
+#include "format/hash.h"
 
 typedef struct cpli_writer_ops {
   const char* ending;  // of file names, ".csv"
@@ -26,6 +27,8 @@ typedef struct cpli_writer_ops {
   // optional
   /// After rows were appended to the file: mend its header.
   cpl_status (*appended)(cpl_results* res);
+  /// Going on behind a mark: the header as it was then, from that of the file.
+  void (*resumed)(cpl_results* res, const cpl_results_mark* mark, char* header);
 } cpli_writer_ops;
 
 extern const cpli_writer_ops cpli_csv_writer, cpli_mat_writer;
@@ -52,6 +55,10 @@ struct cpl_results {
   double flushed_at;
   cpl_status failed;  // < 0: a write failed, and nothing is written any more
 
+  bool marks;      // rows are hashed
+  off_t header;    // bytes before the first row
+  cpli_hash hash;  // of the rows in the file
+
   void* format;  // the format's own
 };
 
@@ -65,3 +72,7 @@ char* cpli_results_room(cpl_results* res, size_t n);
 bool cpli_results_put(cpl_results* res, const void* bytes, size_t n);
 /// Change bytes that were put before, wherever they are now.
 cpl_status cpli_results_patch(cpl_results* res, off_t at, const void* bytes, size_t n);
+
+/// Instead of writing the header, which is in the buffer: the file up to the mark is kept, and rows
+/// follow it.
+cpl_status cpli_results_resume(cpl_results* res, const cpl_results_def* def);

@@ -101,7 +101,7 @@ static bool rows_wait(const run* r) {
 //------------------------------------ points ------------------------------------
 
 static cpl_status record(run* r) {
-  if (r->recorded) return CPL_OK;
+  if (r->recorded || r->quiet) return CPL_OK;
   r->recorded = true;
   return cpli_recorder_point(&r->recorder, r->t);
 }
@@ -301,13 +301,19 @@ static cpl_status exchange_step(run* r) {
 cpl_status cpli_run_set_starts(run* r) {
   if (r->has_starts) return CPL_OK;
   r->has_starts = true;
+  if (r->def.start_from != NULL) return CPL_OK;  // they are changes
   return cpli_set_starts(&r->s->base, r->def.starts, r->def.n_starts);
+}
+
+// Of the models: that of the run whose state it begins with.
+static double start_of(const run* r) {
+  return r->def.start_from != NULL ? cpl_checkpoint_start(r->def.start_from) : r->def.start_time;
 }
 
 static cpl_status initialize(run* r) {
   cpl_component* c = &r->s->base;
   cpl_setup setup = {.size = sizeof(cpl_setup),
-                     .start_time = r->def.start_time,
+                     .start_time = start_of(r),
                      .has_stop_time = isfinite(r->def.stop_time),
                      .stop_time = r->def.stop_time,
                      .has_tolerance = r->def.tolerance > 0,
@@ -315,7 +321,7 @@ static cpl_status initialize(run* r) {
   cpl_status st = cpli_run_set_starts(r);
   if (st >= 0) st = c->ops->setup(c, &setup);
   if (st >= 0) st = c->ops->enter_init(c);
-  if (st >= 0) st = cpli_inputs_start(&r->inputs, r->def.start_time);
+  if (st >= 0) st = cpli_inputs_start(&r->inputs, start_of(r));
   if (st >= 0) st = c->ops->exit_init(c);
   return st;
 }
@@ -384,12 +390,62 @@ void cpli_run_rewind(run* r) {
   cpli_recorder_rewind(&r->recorder);
 }
 
+static cpl_status advance(run* r) {
+  cpl_status st = CPL_OK;
+  while (st >= 0 && !r->ended && r->t < r->until) {
+    if (cpli_cancelled(r->s->base.ctx)) st = CPL_ERR_CANCELLED;
+    else st = r->quiet ? CPL_OK : cpli_checkpoints_step(r, false);
+    if (st >= 0) st = r->dense ? dense_step(r) : exchange_step(r);
+    if (st != CPL_ERR_CANCELLED && r->def.on_progress != NULL)
+      r->def.on_progress(r->def.user, r->t);
+  }
+  return st;
+}
+
+// From the state of another run to the start of this one, and its start values there.
+static cpl_status start_from(run* r) {
+  const double begin = r->def.start_time, from = cpl_checkpoint_time(r->def.start_from);
+  if (from > begin)
+    return cpl_fail_in(r->s->base.ctx, CPL_ERR_INPUT, r->s->base.name, NULL, NAN,
+                       "the checkpoint is at t=%.12g: a run cannot start from it at t=%.12g", from,
+                       begin);
+  cpl_status st = cpli_checkpoint_state(r);
+  if (st < 0) return st;
+  if (!r->dense) r->exchange = cpli_grid_make(start_of(r), r->def.stop_time, r->exchange.spacing);
+  grid_pass(&r->exchange, r->t);
+  cpli_inputs_rewind(&r->inputs, r->t);
+  r->quiet = true;
+  r->until = begin;
+  r->limit = begin;
+  r->running = true;
+  st = cpli_inputs_set(&r->inputs, r->t);
+  if (st >= 0) st = advance(r);
+  r->quiet = r->recorded = false;
+  if (st >= 0 && r->t > begin)
+    st = cpl_fail_in(r->s->base.ctx, CPL_ERR_INPUT, r->s->base.name, NULL, NAN,
+                     "t=%.12g is between two communication points, where this run cannot start",
+                     begin);
+  if (st >= 0 && r->ended)
+    st = cpl_fail_in(r->s->base.ctx, CPL_ERR_INPUT, r->s->base.name, NULL, NAN,
+                     "the model ended the run at t=%.12g, before t=%.12g", r->t, begin);
+  r->until = r->def.stop_time;
+  return st < 0 ? st : cpli_run_change(r, r->def.starts, r->def.n_starts);
+}
+
+// The first row, or what takes its place.
+static cpl_status begin_rows(run* r) {
+  cpl_status st = cpli_recorder_begin(&r->recorder);
+  if (st < 0) return st;
+  return r->def.resume != NULL ? cpli_checkpoint_resume(r) : record(r);
+}
+
 cpl_status cpli_run_start(run* r) {
   if (r->segments != NULL) cpli_segments_start(r);
   cpli_watch_steps(r->s->base.ctx, on_stepped, r);
   cpl_status st = initialize(r);
-  if (st >= 0) st = cpli_recorder_begin(&r->recorder);
-  if (st >= 0) st = record(r);
+  if (st >= 0 && r->def.start_from != NULL) st = start_from(r);
+  if (st >= 0) st = begin_rows(r);
+  if (st >= 0) st = cpli_checkpoints_begin(r);
   r->running = st >= 0;
   cpli_watch_steps(r->s->base.ctx, NULL, NULL);
   return finish_failure(r, st);
@@ -402,12 +458,8 @@ cpl_status cpli_run_advance(run* r) {
   bool endless = !isfinite(r->def.stop_time);
   r->limit = endless ? r->until + 100 * (r->until - r->t) : r->def.stop_time;
   cpli_watch_steps(r->s->base.ctx, on_stepped, r);
-  while (st >= 0 && !r->ended && r->t < r->until) {
-    if (cpli_cancelled(r->s->base.ctx)) st = CPL_ERR_CANCELLED;
-    else st = r->dense ? dense_step(r) : exchange_step(r);
-    if (st != CPL_ERR_CANCELLED && r->def.on_progress != NULL)
-      r->def.on_progress(r->def.user, r->t);
-  }
+  st = advance(r);
+  if (st >= 0 && (r->ended || r->t >= r->def.stop_time)) st = cpli_checkpoints_step(r, true);
   cpli_watch_steps(r->s->base.ctx, NULL, NULL);
   return finish_failure(r, st);
 }
@@ -444,6 +496,7 @@ cpl_status cpli_run_finish(run* r, cpl_status st) {
 }
 
 void cpli_run_close(run* r) {
+  cpli_checkpoints_close(r);
   cpli_recorder_close(&r->recorder);
   cpli_inputs_close(&r->inputs);
 }

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "couplet/run.h"
 #include "model/description.h"
+#include "model/serial.h"
 #include "model/table.h"
 #include "solver/sample.h"
 
@@ -187,6 +188,28 @@ cpl_status cpli_segments_target(struct cpl_simulation* r, double limit, double* 
 /// The kind of the row at r->t, which the stepper has reached. `stopped`: by an event.
 void cpli_segments_reached(struct cpl_simulation* r, bool stopped);
 
+//------------------------------------ checkpoint.c ------------------------------------
+
+// Checkpoints of a run, and what may be left of the one it came from.
+typedef struct cpli_checkpoints {
+  cpl_checkpoints_def def;
+  bool on;          // they are written
+  bool restarts;    // at `barrier`, since a history is incomplete
+  int64_t barrier;  // number of the next one
+  double due;       // when the next one is written
+  cpli_serial_room state, history;
+} cpli_checkpoints;
+
+/// After the initialisation: the first checkpoint.
+cpl_status cpli_checkpoints_begin(struct cpl_simulation* r);
+/// Between two steps. `last`: at the end of the run.
+cpl_status cpli_checkpoints_step(struct cpl_simulation* r, bool last);
+void cpli_checkpoints_close(struct cpl_simulation* r);
+/// Goes on from def.resume, in place of the first row.
+cpl_status cpli_checkpoint_resume(struct cpl_simulation* r);
+/// The state of def.start_from, and the time there; nothing of its recording and inputs.
+cpl_status cpli_checkpoint_state(struct cpl_simulation* r);
+
 //------------------------------------ run.c ------------------------------------
 
 // Points start, start + d, start + 2 d, ..., stop: computed as products, so that no rounding
@@ -235,6 +258,8 @@ struct cpl_simulation {
   int32_t skip, skipped;
   cpli_memory memory;       // rows, where no callback takes them
   cpli_segments* segments;  // Nullable
+  cpli_checkpoints checkpoints;
+  bool quiet;  // nothing is recorded: on the way to start_time
 };
 
 /// Checks the definition and opens inputs and recorder.
@@ -247,6 +272,8 @@ cpl_status cpli_run_start(cpl_simulation* r);
 cpl_status cpli_run_advance(cpl_simulation* r);
 /// One update of an event where it is.
 cpl_status cpli_run_update(cpl_simulation* r);
+/// Sets inputs, tunable parameters and states, as texts, where it is; their values take effect.
+cpl_status cpli_run_change(cpl_simulation* r, const cpl_start* changes, size_t n);
 /// The end of a run that went well so far (st >= 0), or not: rows that wait are written, the
 /// stepper is terminated, and r->stats is complete.
 cpl_status cpli_run_finish(cpl_simulation* r, cpl_status st);

@@ -188,6 +188,27 @@ static cpl_status set_running(cpl_simulation* sim, const cpl_variable* v, double
   return c->ops->set_integer(c, (cpl_type)v->type, &v->ref, 1, &integer);
 }
 
+static cpl_status change(cpl_simulation* sim, const cpl_start* to) {
+  const cpl_variable* v = NULL;
+  int32_t state = -1;
+  double value = 0;
+  cpl_status st = cpli_simulation_find(sim, to->name, &v);
+  if (st >= 0) st = cpli_simulation_target(sim, v, &state);
+  if (st < 0 || state < 0) return st < 0 ? st : cpli_set_starts(&sim->s->base, to, 1);
+  st = cpli_start_number(&sim->s->base, v->unit, to, &value);
+  return st < 0 ? st : set_running(sim, v, value);
+}
+
+cpl_status cpli_run_change(cpl_simulation* r, const cpl_start* changes, size_t n) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) st = change(r, &changes[i]);
+  r->changed = r->changed || n > 0;
+  r->quiet = true;  // the values before them belong to the other run
+  if (st >= 0) st = cpli_take_effect(r);
+  r->quiet = r->recorded = false;
+  return st;
+}
+
 cpl_status cpl_simulation_set(cpl_simulation* sim, const char* name, double value) {
   const cpl_variable* v = NULL;
   char text[40];

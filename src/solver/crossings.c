@@ -84,6 +84,26 @@ cpl_status cpli_crossings_start(cpli_integrate* s) {
   return evaluate(s, s->t, s->x, k->begin.z);
 }
 
+static void list_point(cpli_serial* s, point* p, size_t nz) {
+  cpli_serial_real(s, &p->t);
+  cpli_serial_reals(s, p->z, nz);
+}
+
+void cpli_crossings_list(cpli_integrate* s, cpli_serial* serial) {
+  struct cpli_crossings* k = s->crossings;
+  if (k == NULL) return;
+  list_point(serial, &k->begin, s->nz);
+  list_point(serial, &k->end, s->nz);
+  list_point(serial, &k->before, s->nz);
+  bool* flags[] = {&k->has_before, &k->stepped, &k->sampled};
+  for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(serial, flags[i]);
+  cpli_serial_real(serial, &k->longest);
+  cpli_serial_real(serial, &k->seen);
+  bool ordered = k->begin.t <= k->seen && (!k->stepped || k->seen <= k->end.t) &&
+                 (!k->has_before || k->sampled || k->before.t <= k->begin.t);
+  if (serial->st >= 0 && !ordered) cpli_serial_refuse(serial, "its times are not in order");
+}
+
 //------------------------------------ between two points ------------------------------------
 
 #ifdef NDEBUG

@@ -16,6 +16,10 @@
 #include "solver/solver.h"
 #include "solver/sun_newton.h"
 #include "solver/sundials.h"
+#ifdef CPL_SUNDIALS_PRIVATE
+#include "cvode_impl.h"
+#include "cvode_ls_impl.h"
+#endif
 
 enum { KRYLOV = 30 };  // maximum dimension of the Krylov space
 
@@ -353,8 +357,127 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, s);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+//------------------------------------ history ------------------------------------
+
+#ifdef CPL_SUNDIALS_PRIVATE
+
+#define LIST(s, member) cpli_serial_bytes(s, &(member), sizeof(member))
+
+static void list_vector(cpli_serial* serial, const cvode* s, N_Vector v) {
+  cpli_serial_reals(serial, N_VGetArrayPointer(v), s->ode.n);
+}
+
+// Orders and indices, which have limits.
+static void list_orders(cpli_serial* s, CVodeMem k) {
+  int* orders[] = {&k->cv_q, &k->cv_qprime, &k->cv_next_q, &k->cv_qu, &k->cv_indx_acor};
+  for (size_t i = 0; i < CPLI_COUNT(orders); i++) {
+    int32_t order = *orders[i];
+    cpli_serial_int(s, &order, 0, k->cv_qmax);
+    *orders[i] = order;
+  }
+  int32_t wait = k->cv_qwait;
+  cpli_serial_int(s, &wait, 0, 2 * L_MAX);
+  k->cv_qwait = wait;
+  k->cv_L = k->cv_q + 1;
+  if (s->st >= 0 && cpli_serial_reads(s) && k->cv_q < 1) cpli_serial_refuse(s, "it has no order");
+}
+
+static void list_numbers(cpli_serial* s, CVodeMem k) {
+  LIST(s, k->cv_tstopset), LIST(s, k->cv_tstop);
+  LIST(s, k->cv_h), LIST(s, k->cv_hprime), LIST(s, k->cv_next_h), LIST(s, k->cv_eta);
+  LIST(s, k->cv_hscale), LIST(s, k->cv_tn), LIST(s, k->cv_tretlast);
+  LIST(s, k->cv_tau), LIST(s, k->cv_tq), LIST(s, k->cv_l);
+  LIST(s, k->cv_rl1), LIST(s, k->cv_gamma), LIST(s, k->cv_gammap), LIST(s, k->cv_gamrat);
+  LIST(s, k->cv_crate), LIST(s, k->cv_delp), LIST(s, k->cv_acnrm), LIST(s, k->cv_acnrmcur);
+  LIST(s, k->cv_etamax), LIST(s, k->cv_nfe), LIST(s, k->cv_ncfn), LIST(s, k->cv_nni);
+  LIST(s, k->cv_nnf), LIST(s, k->cv_netf), LIST(s, k->cv_nsetups), LIST(s, k->cv_nhnil);
+  LIST(s, k->cv_etaqm1), LIST(s, k->cv_etaq), LIST(s, k->cv_etaqp1);
+  LIST(s, k->convfail), LIST(s, k->cv_nstlp), LIST(s, k->cv_h0u), LIST(s, k->cv_hu);
+  LIST(s, k->cv_saved_tq5), LIST(s, k->cv_jcur), LIST(s, k->cv_tolsf);
+  LIST(s, k->proj_applied), LIST(s, k->proj_p);
+  if (k->proj_mem == NULL) return;
+  LIST(s, k->proj_mem->first_proj), LIST(s, k->proj_mem->nstlprj);
+  LIST(s, k->proj_mem->nproj), LIST(s, k->proj_mem->npfails);
+}
+
+static void list_matrix(cpli_serial* s, SUNMatrix m, size_t n) {
+  cpli_serial_same(s, m != NULL);
+  if (m != NULL) cpli_serial_reals(s, SUNDenseMatrix_Data(m), n * n);
+}
+
+// The dense factors and the Jacobian they come from; other systems are the equation's.
+static void list_linear(cpli_serial* serial, const cvode* s, CVodeMem k) {
+  CVLsMem l = k->cv_lmem;
+  if (l == NULL) return;
+  LIST(serial, l->jbad), LIST(serial, l->nstlj), LIST(serial, l->nje), LIST(serial, l->nfeDQ);
+  LIST(serial, l->npe), LIST(serial, l->nli), LIST(serial, l->nps), LIST(serial, l->ncfl);
+  LIST(serial, l->njtsetup), LIST(serial, l->njtimes), LIST(serial, l->last_flag);
+  if (s->gmres || s->ode.newton_setup != NULL) return;
+  SUNLinearSolverContent_Dense dense = s->linear->content;
+  list_matrix(serial, s->matrix, s->ode.n);
+  list_matrix(serial, l->savedJ, s->ode.n);
+  for (size_t i = 0; i < s->ode.n; i++) {
+    int32_t pivot = (int32_t)dense->pivots[i];
+    cpli_serial_int(serial, &pivot, 0, (int32_t)s->ode.n - 1);
+    dense->pivots[i] = pivot;
+  }
+}
+
+// A history is written as a whole, also vectors that no step has used yet.
+static void clear(cvode* s) {
+  CVodeMem k = s->mem;
+  N_Vector vectors[] = {k->cv_ewt, k->cv_acor, k->cv_tempv, k->cv_ftemp};
+  for (int i = 1; i <= k->cv_qmax; i++) N_VConst(0, k->cv_zn[i]);
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) N_VConst(0, vectors[i]);
+}
+
+// What CVODE does before the first step after a start.
+static bool prepare(cvode* s, CVodeMem k) {
+  bool fine = set_tolerances(s) >= 0;
+  k->cv_e_data = k->cv_user_efun ? k->cv_user_data : k;
+  return fine && (k->cv_linit == NULL || k->cv_linit(k) == 0) && cvNlsInit(k) == CV_SUCCESS;
+}
+
+static void history(cpli_solver* base, cpli_serial* serial) {
+  cvode* s = (cvode*)base;
+  CVodeMem k = s->mem;
+  int32_t stuck = s->stuck, failure = (int32_t)s->failure;
+  double* numbers[] = {&s->t, &s->max_step, &s->refused_at};
+  bool* flags[] = {&s->fresh, &s->unmoved};
+  int64_t* counts[] = {&s->counted_steps, &s->counted_rejected, &s->counted_jacobians,
+                       &s->counted_newton, &s->counted_linear};
+  list_vector(serial, s, s->x);
+  list_vector(serial, s, s->atol);
+  for (size_t i = 0; i < CPLI_COUNT(numbers); i++) cpli_serial_real(serial, numbers[i]);
+  for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(serial, flags[i]);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++) cpli_serial_long(serial, counts[i]);
+  cpli_serial_count32(serial, &stuck);
+  cpli_serial_bytes(serial, &failure, sizeof failure);
+  s->stuck = stuck;
+  s->failure = (cpl_status)failure;
+  LIST(serial, k->cv_hmax_inv), LIST(serial, k->cv_nst);
+  if (k->cv_nst == 0 || serial->st < 0) return;  // it has just been started
+  if (cpli_serial_reads(serial) && !prepare(s, k))
+    cpli_serial_refuse(serial, "CVODE cannot be prepared for it");
+  list_orders(serial, k);
+  list_numbers(serial, k);
+  N_Vector vectors[] = {k->cv_ewt, k->cv_acor, k->cv_tempv, k->cv_ftemp};
+  for (int i = 0; i <= k->cv_qmax; i++) list_vector(serial, s, k->cv_zn[i]);
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) list_vector(serial, s, vectors[i]);
+  list_linear(serial, s, k);
+  if (s->begin == NULL) cpli_sun_newton_list(s->nonlinear, serial);
+}
+#define HISTORY history
+#else
+static void clear(cvode* s) { (void)s; }
+#define HISTORY NULL
+#endif
+
+static const cpli_solver_ops ops = {.destroy = destroy,
+                                    .start = start,
+                                    .step = step,
+                                    .interpolate = interpolate,
+                                    .history = HISTORY};
 
 static bool attach_linear_solver(cvode* s) {
   if (s->gmres) return attach_gmres(s);
@@ -406,6 +529,7 @@ cpl_status cpli_cvode_create(cpl_context* ctx, const cpli_ode* ode, const cpl_so
     destroy(&s->base);
     return cpli_nomem(ctx);
   }
+  clear(s);
   *out = &s->base;
   return CPL_OK;
 }

@@ -6,6 +6,7 @@
 // one, so that the state at an event has the order of the method.
 #include <math.h>
 
+#include "model/serial.h"
 #include "solver/solver.h"
 
 enum { MAX_STAGES = 4 };
@@ -173,8 +174,21 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, s);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate, .again = again};
+static void history(cpli_solver* base, cpli_serial* serial) {
+  fixed* s = (fixed*)base;
+  double* all[] = {s->x0, s->x1, s->d0, s->d1, s->growth};
+  cpli_serial_real(serial, &s->t0);
+  cpli_serial_real(serial, &s->t1);
+  cpli_serial_bool(serial, &s->d0_known);
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_serial_reals(serial, all[i], s->ode.n);
+}
+
+static const cpli_solver_ops ops = {.destroy = destroy,
+                                    .start = start,
+                                    .step = step,
+                                    .interpolate = interpolate,
+                                    .again = again,
+                                    .history = history};
 
 cpl_status cpli_fixed_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                              cpl_solver_stats* stats, cpli_solver** out) {

@@ -529,6 +529,35 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   }
 }
 
+// How far members are ahead, and what is due; saving brings all to the present.
+static void list_history(cpli_serial* s, void* user) {
+  independent* b = user;
+  cpli_serial_same(s, (size_t)b->n);
+  cpli_serial_real(s, &b->examined);
+  cpli_serial_bool(s, &b->moved);
+  cpli_serial_bool(s, &b->again);
+  if (s->st >= 0 && cpli_serial_reads(s)) forget_waiting(b);
+  for (int32_t i = 0; i < b->n && s->st >= 0; i++) {
+    member* m = &b->members[i];
+    bool waits = m->waits;
+    cpli_serial_real(s, &m->at);
+    cpli_serial_real(s, &m->until);
+    cpli_serial_bool(s, &m->moved);
+    cpli_serial_bool(s, &waits);
+    cpli_serial_history(s, &m->s->base, true);
+    if (cpli_serial_reads(s) && s->st >= 0 && waits) add_waiting(b, i);
+  }
+  if (cpli_serial_reads(s) && s->st >= 0) cpli_heap_sort(&b->heap);
+}
+
+static cpl_status get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  return cpli_serial_put(c, &self_of(c)->bytes, list_history, c, bytes, complete);
+}
+
+static cpl_status set_history(cpl_component* c, const cpl_binary* bytes) {
+  return cpli_serial_get(c, bytes, list_history, c);
+}
+
 static cpl_status to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes) {
   return cpli_serial_write(c, &self_of(c)->bytes, list, snapshot, bytes);
 }
@@ -588,7 +617,9 @@ static void find_capabilities(independent* b) {
                                          .restore = can.save_restore ? restore : NULL,
                                          .forget = can.save_restore ? forget : NULL,
                                          .serialize = can.serialize ? to_bytes : NULL,
-                                         .deserialize = can.serialize ? from_bytes : NULL};
+                                         .deserialize = can.serialize ? from_bytes : NULL,
+                                         .get_history = can.serialize ? get_history : NULL,
+                                         .set_history = can.serialize ? set_history : NULL};
   b->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,
                                      .set_curve = curves ? set_curve : NULL,

@@ -508,8 +508,15 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
 #define ROLLBACK_OPS \
   .save = cpli_integrate_save, .restore = cpli_integrate_restore, .forget = cpli_integrate_forget
 
-#define BYTES_OPS \
-  ROLLBACK_OPS, .serialize = cpli_integrate_to_bytes, .deserialize = cpli_integrate_from_bytes
+#ifdef CPL_FMU_PARTS
+#define HISTORY_OPS .get_history = NULL
+#else
+#define HISTORY_OPS \
+  .get_history = cpli_integrate_get_history, .set_history = cpli_integrate_set_history
+#endif
+#define BYTES_OPS                                                  \
+  ROLLBACK_OPS, HISTORY_OPS, .serialize = cpli_integrate_to_bytes, \
+                             .deserialize = cpli_integrate_from_bytes
 
 static const cpl_component_ops component_ops[3][2] = {
     // [rolls back: 1, and states become bytes: 2][has directional derivatives]

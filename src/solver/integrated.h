@@ -144,6 +144,8 @@ cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode);
 void cpli_linear_destroy(cpli_integrate* s);
 /// Its next factorisation does not depend on earlier ones.
 void cpli_linear_forget(cpli_integrate* s);
+/// For the history.
+void cpli_linear_list(cpli_integrate* s, cpli_serial* serial);
 
 //------------------------------------ dae.c ------------------------------------
 
@@ -223,6 +225,9 @@ cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* foun
 /// The same for an output point s->t inside the step, where the model is.
 cpl_status cpli_crossings_at(cpli_integrate* s, bool* found);
 
+/// For the history.
+void cpli_crossings_list(cpli_integrate* s, cpli_serial* serial);
+
 //------------------------------------ watch.c ------------------------------------
 
 /// After a step of the solver: does time advance at all?
@@ -245,3 +250,8 @@ cpl_status cpli_integrate_to_bytes(cpl_component* c, const cpl_snapshot* snapsho
                                    cpl_binary* bytes);
 cpl_status cpli_integrate_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot);
+
+//------------------------------------ history.c ------------------------------------
+
+cpl_status cpli_integrate_get_history(cpl_component* c, cpl_binary* bytes, bool* complete);
+cpl_status cpli_integrate_set_history(cpl_component* c, const cpl_binary* bytes);

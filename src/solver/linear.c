@@ -5,6 +5,9 @@
 // states depend on few others: (I - gamma J) dx = r in the rows of states, J in those of residuals,
 // with the sparsity pattern of the model. The library solves them with KLU; an FMU has its own
 // factorisation, and no residuals.
+#ifndef CPL_FMU_PARTS
+#include "model/history.h"
+#endif
 #include "numeric/factors.h"
 #include "numeric/sparse_lu.h"
 #include "solver/integrated.h"
@@ -19,6 +22,7 @@ struct cpli_linear {
   backend* of;
   cpl_status (*evaluate)(void* user, double t, const double* x, double* entries);
   double* entries;
+  size_t n_entries;
   double gamma;
 };
 
@@ -64,6 +68,15 @@ void cpli_linear_forget(cpli_integrate* s) {
   if (s->linear != NULL) cpli_sparse_lu_forget(s->linear->of);
 }
 
+void cpli_linear_list(cpli_integrate* s, cpli_serial* serial) {
+  struct cpli_linear* k = s->linear;
+  cpli_serial_same(serial, k != NULL && k->of != NULL);
+  if (k == NULL || k->of == NULL || serial->st < 0) return;
+  cpli_serial_real(serial, &k->gamma);
+  cpli_serial_reals(serial, k->entries, k->n_entries);
+  cpli_serial_sparse_lu(serial, k->of, false);
+}
+
 #endif
 
 static cpl_status setup(void* user, double t, const double* x, double gamma, bool fresh) {
@@ -88,6 +101,7 @@ cpl_status cpli_linear_make(cpli_integrate* s, cpli_ode* ode) {
   struct cpli_linear* k = s->linear = cpli_alloc(ctx, 1, sizeof *k);
   if (k == NULL) return cpli_nomem(ctx);
   k->evaluate = ode->entries;
+  k->n_entries = (size_t)p->n_entries;
   k->entries = cpli_alloc(ctx, (size_t)p->n_entries, sizeof *k->entries);
   cpl_status st = k->entries != NULL ? make(ctx, p, &k->of) : cpli_nomem(ctx);
   if (st < 0 || k->of == NULL) return st;  // too much fill-in

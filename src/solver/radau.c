@@ -8,10 +8,12 @@
 #include <float.h>
 #include <math.h>
 
+#include "model/serial.h"
 #include "numeric/complex_lu.h"
 #include "numeric/dense.h"
 #include "solver/solver.h"
 #ifndef CPL_FMU_PARTS  // FMUs have no KLU
+#include "model/history.h"
 #include "numeric/sparse_lu.h"
 #endif
 
@@ -633,8 +635,73 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, s);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate, .again = again};
+#ifndef CPL_FMU_PARTS
+// The polynomial refers to vectors, which change their places at every step.
+static void list_knots(radau* s, cpli_serial* serial) {
+  const double* vectors[] = {s->x0, s->x1, s->xb, s->f0, s->f1, s->fb};
+  const double** refer[] = {&s->knots.x, &s->knots.f};
+  cpli_serial_real(serial, &s->knots.before);
+  cpli_serial_real(serial, &s->knots.begin);
+  cpli_serial_real(serial, &s->knots.end);
+  for (size_t k = 0; k < CPLI_COUNT(refer); k++) {
+    int32_t which = -1;
+    for (int32_t i = 0; i < (int32_t)CPLI_COUNT(vectors); i++)
+      if (*refer[k] == vectors[i]) which = i;
+    cpli_serial_int(serial, &which, -1, (int32_t)CPLI_COUNT(vectors) - 1);
+    if (serial->st >= 0) *refer[k] = which >= 0 ? vectors[which] : NULL;
+  }
+}
+
+// Factors follow from the Jacobian and the step; only the pivots of sparse ones do not.
+static void list_factors(radau* s, cpli_serial* serial) {
+  size_t n = s->ode.n;
+  size_t entries = s->sparse != NULL ? (size_t)s->ode.pattern->n_entries : n * n;
+  cpli_serial_same(serial, s->sparse != NULL);
+  cpli_serial_reals(serial, s->jac, entries);
+  cpli_serial_real(serial, &s->h_factored);
+  if (s->sparse != NULL) {
+    cpli_serial_sparse_lu(serial, s->sparse, true);
+  } else if (serial->st >= 0 && cpli_serial_reads(serial) && s->h_factored != 0) {
+    if (!factorise_dense(s, s->h_factored)) s->h_factored = 0;
+  }
+}
+
+static void history(cpli_solver* base, cpli_serial* serial) {
+  radau* s = (radau*)base;
+  size_t n = s->ode.n;
+  double* vectors[] = {s->atol, s->scale, s->x0,   s->x1,   s->f0,   s->f1,   s->xb,
+                       s->fb,   s->z[0],  s->z[1], s->z[2], s->w[0], s->w[1], s->w[2],
+                       s->p[0], s->p[1],  s->p[2], s->d[0], s->d[1], s->d[2], s->d[3]};
+  double* numbers[] = {&s->t0,          &s->t1,         &s->before,         &s->h,      &s->rate,
+                       &s->contraction, &s->accepted_h, &s->accepted_error, &s->shorter};
+  bool* flags[] = {&s->f0_known,   &s->jac_known,    &s->jac_fresh,          &s->first,
+                   &s->has_before, &s->hermite_fits, &s->hermite_was_closer, &s->by_hermite};
+  int32_t iterations = s->iterations, dense = (int32_t)s->dense;
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) cpli_serial_reals(serial, vectors[i], n);
+  for (size_t i = 0; i < CPLI_COUNT(numbers); i++) cpli_serial_real(serial, numbers[i]);
+  for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(serial, flags[i]);
+  cpli_serial_int(serial, &iterations, 0, MAX_ITERATIONS);
+  cpli_serial_int(serial, &dense, NOT_LOOKED, COLLOCATION);
+  s->iterations = iterations;
+  if (dense == HERMITE) s->dense = HERMITE;
+  else s->dense = dense == COLLOCATION ? COLLOCATION : NOT_LOOKED;
+  list_knots(s, serial);
+  list_factors(s, serial);
+  bool fits =
+      !(s->dense == HERMITE || s->hermite_fits) || (s->knots.x != NULL && s->knots.f != NULL);
+  if (serial->st >= 0 && !fits) cpli_serial_refuse(serial, "the solver has no polynomial");
+}
+#define HISTORY history
+#else
+#define HISTORY NULL
+#endif
+
+static const cpli_solver_ops ops = {.destroy = destroy,
+                                    .start = start,
+                                    .step = step,
+                                    .interpolate = interpolate,
+                                    .again = again,
+                                    .history = HISTORY};
 
 static bool allocate(radau* s, cpl_context* ctx) {
   size_t n = s->ode.n;

@@ -8,6 +8,7 @@
 // the error test resolves; a restart instead would keep the method at order 1.
 #include <math.h>
 
+#include "model/serial.h"
 #include "solver/solver.h"
 
 enum { MAX_TRIES = 10 };
@@ -105,8 +106,21 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, p);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+static void history(cpli_solver* base, cpli_serial* serial) {
+  shifted* p = (shifted*)base;
+  double* all[] = {p->s, p->last_s, p->x0, p->atol};
+  cpli_serial_real(serial, &p->t0);
+  cpli_serial_real(serial, &p->t1);
+  for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_serial_reals(serial, all[i], p->ode.n);
+  if (p->inner->ops->history != NULL) p->inner->ops->history(p->inner, serial);
+  else serial->incomplete = true;
+}
+
+static const cpli_solver_ops ops = {.destroy = destroy,
+                                    .start = start,
+                                    .step = step,
+                                    .interpolate = interpolate,
+                                    .history = history};
 
 cpl_status cpli_shifted_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solver_def* def,
                                cpl_solver_stats* stats, cpli_solver** out) {

@@ -44,6 +44,8 @@ typedef struct cpli_ode {
   cpl_status (*slopes)(void* user, double t, const double* x, double* dx);
 } cpli_ode;
 
+struct cpli_serial;
+
 typedef struct cpli_solver cpli_solver;
 
 typedef struct cpli_solver_ops {
@@ -61,6 +63,9 @@ typedef struct cpli_solver_ops {
   /// The solution inside the last step, as accurate as its end, at the cost of a step. CPL_RETRY:
   /// not possible. Nullable: interpolate is that accurate.
   cpl_status (*solution)(cpli_solver* s, double t, double* x);
+  /// Lists all that the next step depends on, to write it and to set it again after a start
+  /// (model/serial.h). Nullable: it has none, or it is not accessible.
+  void (*history)(cpli_solver* s, struct cpli_serial* serial);
 } cpli_solver_ops;
 
 struct cpli_solver {

@@ -253,3 +253,12 @@ SUNNonlinearSolver cpli_sun_newton(cpl_context* ctx, N_Vector like, SUNContext s
   destroy(nls);
   return NULL;
 }
+
+void cpli_sun_newton_list(SUNNonlinearSolver nls, cpli_serial* s) {
+  content* k = of(nls);
+  int32_t confirmed = k->confirmed;
+  cpli_serial_reals(s, N_VGetArrayPointer(k->ratio), (size_t)N_VGetLength(k->ratio));
+  cpli_serial_count32(s, &confirmed);
+  cpli_serial_bytes(s, &k->current, sizeof k->current);
+  k->confirmed = confirmed;
+}

@@ -12,7 +12,10 @@
 
 #include <sundials/sundials_nonlinearsolver.h>
 
+#include "model/serial.h"
 #include "solver/solver.h"
 
 /// NULL: no memory. SUNNonlinSolFree() destroys it.
 SUNNonlinearSolver cpli_sun_newton(cpl_context* ctx, N_Vector like, SUNContext sun);
+/// What the next solution depends on, for the history of the integrator.
+void cpli_sun_newton_list(SUNNonlinearSolver nls, cpli_serial* s);
