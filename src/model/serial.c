@@ -252,9 +252,12 @@ cpl_status cpli_serial_get(cpl_component* c, const cpl_binary* bytes, cpli_seria
 }
 
 // A model without the operations has nothing beside its snapshot, except the factors by which it
-// solves for algebraic variables.
+// solves for algebraic variables, and what it is composed of.
 static bool has_no_history(const cpl_component* part, bool is_stepper) {
-  return !is_stepper && part->desc->n_algebraics == 0;
+  cpl_inspection in = {.kind = part->ops->kind, .name = part->name};
+  if (is_stepper || part->desc->n_algebraics > 0) return false;
+  cpl_status st = part->ops->inspect != NULL ? part->ops->inspect(part, -1, &in) : CPL_OK;
+  return st >= 0 && in.n_children == 0;
 }
 
 void cpli_serial_history(cpli_serial* s, cpl_component* part, bool is_stepper) {
