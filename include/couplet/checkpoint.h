@@ -6,9 +6,9 @@
 //
 //   cpl_checkpoint* saved = NULL;
 //   cpl_status st = cpl_checkpoint_read(ctx, "car.ckpt", &saved);
-//   cpl_run_def def = *cpl_experiment_run_def(e);  // of the same experiment
+//   cpl_run_def def = cpl_default_run_def();  // as that of the interrupted run
 //   def.resume = saved;
-//   if (st >= 0) st = cpl_run(cpl_experiment_stepper(e), &def, NULL);
+//   if (st >= 0) st = cpl_run(stepper, &def, NULL);
 //   cpl_checkpoint_destroy(saved);
 #pragma once
 
