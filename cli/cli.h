@@ -54,7 +54,7 @@ enum { CLI_CLOSED = 128 + 13 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_sweep, cli_info, cli_check, cli_graph, cli_steady, cli_linearize,
-    cli_bode, cli_sensitivity, cli_build, cli_view, cli_plot, cli_convert, cli_crosscheck,
+    cli_bode, cli_sensitivity, cli_fit, cli_build, cli_view, cli_plot, cli_convert, cli_crosscheck,
     cli_tlm_inspect, cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
@@ -188,6 +188,12 @@ cpl_status cli_open(cpl_context* ctx, const char* path, cli_opening how, cpl_sou
 cpl_status cli_read_system(cpl_context* ctx, const char* path, const cli_package* package,
                            cpl_system_def** out);
 bool cli_isolates(const cli_isolation* isolation);
+
+// write_system.c
+// Writes a system file: the one at `path`, or a system with the model at `path` alone, with these
+// start values.
+cpl_status cli_write_system(cpl_context* ctx, const char* path, const cpl_start* starts, size_t n,
+                            const char* out);
 
 // desktop.c
 bool cli_has_desktop(void);

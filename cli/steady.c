@@ -77,59 +77,24 @@ static cpl_status search(session* s) {
 
 //------------------------------------ start values ------------------------------------
 
-static bool is_system_file(const char* path) {
-  return cpl_is_system_path(path) && !cli_ends_with(path, ".ssp") && !cli_ends_with(path, ".ssd");
-}
-
-// The definition of the file, or one with the model alone. *prefix: before the names of variables.
-static cpl_status define(const session* s, cpl_system_def** def, const char** prefix) {
-  const char* path = s->point.path;
-  cpl_context* ctx = s->point.ctx;
-  *prefix = "";
-  if (is_system_file(path)) return cpl_system_def_read(ctx, path, def);
-  if (cpl_is_system_path(path))
-    return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
-                    "--write: start values of an SSP package are not written; `couplet convert %s "
-                    "plant.yaml` makes a system file of it",
-                    path);
-  cpl_status st = cpl_system_def_create(ctx, def);
-  cpl_member_def member = cpl_default_member_def();
-  member.name = *prefix = "model";
-  member.path = path;
-  member.kind = cli_ends_with(path, ".c") ? CPL_MEMBER_C : CPL_MEMBER_FMU;
-  return st < 0 ? st : cpl_system_def_add_model(*def, &member);
-}
-
-static cpl_status set_value(const session* s, cpl_system_def* def, const char* prefix,
-                            const char* name, double value) {
-  char number[CPLI_NUMBER_SIZE];
-  char* full = cpli_printf(s->point.ctx, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", name);
-  if (full == NULL) return cpl_fail(s->point.ctx, CPL_ERR_NOMEM, "out of memory");
-  cpli_format_double(number, value);
-  cpl_status st = cpl_system_def_set(def, full, number);
-  cpli_free(s->point.ctx, full);
-  return st;
-}
-
 static cpl_status write_starts(const session* s) {
   const cpl_steady* r = s->steady;
-  cpl_system_def* def = NULL;
-  const char* prefix = "";
-  cpl_status st = define(s, &def, &prefix);
-  for (size_t i = 0; i < s->args->point.set.n && st >= 0; i++) {
-    const cpl_start* start = &s->point.starts[i];
-    char* full =
-        cpli_printf(s->point.ctx, "%s%s%s", prefix, prefix[0] != '\0' ? "." : "", start->name);
-    st = full != NULL ? cpl_system_def_set(def, full, start->value)
-                      : cpl_fail(s->point.ctx, CPL_ERR_NOMEM, "out of memory");
-    cpli_free(s->point.ctx, full);
+  const size_t n_set = s->args->point.set.n;
+  const size_t n = n_set + (size_t)(r->n_states + r->n_free);
+  cpl_start* starts = calloc(n + 1, sizeof *starts);
+  char(*texts)[CPLI_NUMBER_SIZE] = calloc(n + 1, sizeof *texts);
+  size_t k = n_set;
+  cpl_status st = CPL_OK;
+  if (starts == NULL || texts == NULL) st = cpl_fail(s->point.ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < n_set && st >= 0; i++) starts[i] = s->point.starts[i];
+  for (int32_t i = 0; i < r->n_states + r->n_free && st >= 0; i++, k++) {
+    const bool state = i < r->n_states;
+    cpli_format_double(texts[k], state ? r->x[i] : r->free[i - r->n_states]);
+    starts[k] = (cpl_start){state ? r->names[i] : r->free_names[i - r->n_states], texts[k]};
   }
-  for (int32_t i = 0; i < r->n_states && st >= 0; i++)
-    st = set_value(s, def, prefix, r->names[i], r->x[i]);
-  for (int32_t i = 0; i < r->n_free && st >= 0; i++)
-    st = set_value(s, def, prefix, r->free_names[i], r->free[i]);
-  if (st >= 0) st = cpl_system_def_write(def, s->args->write);
-  cpl_system_def_destroy(def);
+  if (st >= 0) st = cli_write_system(s->point.ctx, s->point.path, starts, n, s->args->write);
+  free(starts);
+  free(texts);
   return st;
 }
 

@@ -28,6 +28,7 @@
 #include "couplet/design.h"
 #include "couplet/experiment.h"
 #include "couplet/export.h"
+#include "couplet/fit.h"
 #include "couplet/fmi.h"
 #include "couplet/frequency.h"
 #include "couplet/graph.h"

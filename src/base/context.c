@@ -46,6 +46,7 @@ struct cpl_context {
   cpli_context_head head;  // must be first
   cpl_context_def def;
   void* log_user;  // of def.log; def.user until cpli_log_to()
+  bool muted;      // nothing is logged
   cpli_error error;
   char left[1024];     // message of a call of a model that was left because it did not return
   double interrupted;  // the time of the last cpli_interrupted()
@@ -91,6 +92,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   ctx->head.cancelled = 0;
   ctx->def = d;
   ctx->log_user = d.user;
+  ctx->muted = false;
   ctx->error.large = NULL;
   cpli_error_clear(&ctx->error, ctx);
   ctx->left[0] = '\0';
@@ -211,8 +213,10 @@ void cpli_stepped(const cpl_context* ctx, double t, double h) {
 //------------------------------------ log ------------------------------------
 
 bool cpli_logs(const cpl_context* ctx, cpl_log_level level) {
-  return ctx->def.log != NULL && level <= ctx->def.log_level;
+  return ctx->def.log != NULL && !ctx->muted && level <= ctx->def.log_level;
 }
+
+void cpli_log_mute(cpl_context* ctx, bool muted) { ctx->muted = muted; }
 
 void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user) {
   ctx->def.log = log;

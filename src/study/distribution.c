@@ -46,6 +46,55 @@ double cpli_normal_quantile(double p) {
   return p < 0.5 ? tail_quantile(p) : -tail_quantile(1 - p);
 }
 
+// The continued fraction of the incomplete beta function, by Lentz's method.
+static double beta_fraction(double a, double b, double x) {
+  const double tiny = 1e-300;
+  double c = 1, d = 1 - (a + b) * x / (a + 1);
+  d = 1 / (fabs(d) < tiny ? tiny : d);
+  double value = d;
+  for (int m = 1; m < 10000; m++) {
+    const double terms[] = {m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))};
+    double change = 1;
+    for (int k = 0; k < 2; k++) {
+      d = 1 + terms[k] * d;
+      c = 1 + terms[k] / c;
+      d = 1 / (fabs(d) < tiny ? tiny : d);
+      c = fabs(c) < tiny ? tiny : c;
+      value *= change = d * c;
+    }
+    if (fabs(change - 1) < 1e-16) break;
+  }
+  return value;
+}
+
+// The regularized incomplete beta function.
+static double incomplete_beta(double a, double b, double x) {
+  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
+  const double front =
+      exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+// P(T > t), for t >= 0.
+static double student_tail(double t, double freedom) {
+  return 0.5 * incomplete_beta(0.5 * freedom, 0.5, freedom / (freedom + t * t));
+}
+
+double cpli_student_quantile(double p, double freedom) {
+  if (!(p > 0 && p < 1) || !(freedom < 1e10)) return cpli_normal_quantile(p);
+  if (p < 0.5) return -cpli_student_quantile(1 - p, freedom);
+  double low = 0, high = 1;
+  while (student_tail(high, freedom) > 1 - p && high < 1e300) high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
+    const double middle = 0.5 * (low + high);
+    if (student_tail(middle, freedom) > 1 - p) low = middle;
+    else high = middle;
+  }
+  return 0.5 * (low + high);
+}
+
 double cpli_sorted_quantile(const double* sorted, int64_t n, double p) {
   const double at = p * (double)(n - 1);
   int64_t i = (int64_t)at;

@@ -11,5 +11,9 @@
 /// the tails; -INFINITY and INFINITY at 0 and 1, NAN outside.
 double cpli_normal_quantile(double p);
 
+/// The same of Student's distribution with that many degrees of freedom, to about 1e-12; INFINITY
+/// degrees of freedom: of the normal distribution.
+double cpli_student_quantile(double p, double freedom);
+
 /// The quantile of increasing samples: position p * (n - 1), interpolated linearly (type 7).
 double cpli_sorted_quantile(const double* sorted, int64_t n, double p);

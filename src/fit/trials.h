@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Trials: runs of one file with other values of the varied parameters. The file is opened once, and
+// each trial makes its models anew, so that it does not depend on the trials before it.
+#pragma once
+
+#include "couplet/fit.h"
+#include "run/run.h"
+
+/// What is varied, checked against the file.
+typedef struct cpli_trials {
+  cpl_context* ctx;
+  cpl_experiment_settings settings;
+  cpl_experiment_def experiment;  // of the settings, with tight tolerances
+  cpl_experiment* opener;         // owns the source
+  cpl_source* source;
+  double start, stop;
+  cpl_varied* list;
+  size_t n;
+  cpl_start* starts;  // those of the settings, of one trial, and the varied ones
+  size_t max_starts;
+  char (*texts)[32];
+  int64_t runs, failed, max_runs;
+  char* failure;  // of the first trial that failed. Nullable
+} cpli_trials;
+
+/// Nullable: experiment's members as in cpl_experiment_settings
+/// Owned: the contents by the caller, who calls cpli_trials_free(), also after a failure.
+cpl_status cpli_trials_open(cpli_trials* t, cpl_context* ctx,
+                            const cpl_experiment_settings* settings, const cpl_vary* vary,
+                            size_t n_vary, size_t more_starts, int32_t max_runs);
+void cpli_trials_free(cpli_trials* t);
+
+static inline const cpl_description* cpli_trials_desc(const cpli_trials* t) {
+  return t->source->desc;
+}
+
+/// What one kind of trials has of its own.
+typedef struct cpli_trial_def {
+  const cpl_start* starts;
+  size_t n_starts;
+  const cpl_input* inputs;  // with those of the settings
+  size_t n_inputs;
+  void* user;              // passed to these:
+  cpl_status (*on_model)(void* user, cpl_model* model);              // Nullable
+  void (*set_run)(void* user, cpl_experiment* e, cpl_run_def* run);  // what is recorded
+  cpl_status (*simulate)(void* user, cpl_experiment* e, cpl_simulation* sim);  // all of the run
+} cpli_trial_def;
+
+/// Run it with these values. Returns: CPL_RETRY where the run failed with these values, which is
+/// counted and noted; a failure where no run can be made.
+cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values);
+
+/// Count and note a trial whose results cannot be used. Returns: CPL_RETRY.
+CPL_PRINTF(2, 3) cpl_status cpli_trial_failed(cpli_trials* t, const char* fmt, ...);
+
+/// The values that parameters have without being varied replace guesses that were not given. All
+/// guesses must lie within their bounds.
+cpl_status cpli_trials_guess(cpli_trials* t, const cpli_trial_def* def);
