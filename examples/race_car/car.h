@@ -130,7 +130,11 @@ static const double track_a = 64, track_b = 48;    // the eight: (a sin s, b sin
 static const double mass = 640, hub_mass = 15;     // kg: four hubs make it 700
 static const double inertia[3] = {140, 620, 700};  // kg m2
 static const double axle_x[2] = {1.6, -1.4}, half_track = 0.8;  // m
-static const double tyre_radius = 0.33, tyre_stiffness = 220e3, tyre_damping = 0.15;
+static const double tyre_radius = 0.33, tyre_damping = 0.15;
+#define GRIP           1.9   // coefficient of friction at 3000 N, with the best temperature
+#define PEAK_X         0.10  // slip along and across the tyre at the peak of its grip
+#define PEAK_Y         0.11
+#define TYRE_STIFFNESS 220e3
 static const double spin_inertia = 1.1;
 
 static inline double mount_x(int i) { return axle_x[i / 2]; }
@@ -162,7 +166,7 @@ static inline car_road road_at(double x, double y) {
 //------------------------------------ wheel ------------------------------------
 
 enum { W_HUB, W_HUB_RATE, W_SPIN, W_SLIP_X, W_SLIP_Y, W_TYRE_T, W_BRAKE_T, N_WHEEL_X };
-enum { P_PRELOAD, P_LENGTH, P_STIFFNESS, N_WHEEL_P };
+enum { P_PRELOAD, P_LENGTH, P_STIFFNESS, P_GRIP, P_PEAK_X, P_PEAK_Y, P_TYRE, N_WHEEL_P };
 enum {
   W_CONTACT,   // the tyre touches the road
   W_BUMP,      // the bump stop is engaged
@@ -189,7 +193,6 @@ typedef struct car_wheel {
 } car_wheel;
 
 static const double bump_at = 0.022, rebound_at = -0.012, knee = 0.12;
-static const double slip_scale_x = 0.10, slip_scale_y = 0.11;  // slip at the peak
 static const double hot_at = 82, cold_at = 76, duct_at = 325, lock_at = 0.085;
 
 static inline double spring_force(const car_wheel* f, const double* p, const double* w,
@@ -202,8 +205,8 @@ static inline double spring_force(const car_wheel* f, const double* p, const dou
   return force;
 }
 
-static inline double friction_at(double load, double temperature, const double* w) {
-  double mu = 1.9 - 6e-5 * (load - 3000);
+static inline double friction_at(double grip, double load, double temperature, const double* w) {
+  double mu = grip - 6e-5 * (load - 3000);
   if (w[W_HOT] > 0.5) mu -= 0.006 * (temperature - hot_at);
   if (w[W_COLD] > 0.5) mu -= 0.008 * (cold_at - temperature);
   return mu;
@@ -228,7 +231,7 @@ static inline car_wheel wheel_flow(const double* x, const double* u, const doubl
   f.deflection_rate = road.slope_x * u[U_vx] + road.slope_y * u[U_vy] - x[W_HUB_RATE];
   f.load = 0;
   if (w[W_CONTACT] > 0.5) {
-    f.load = tyre_stiffness * f.deflection * (1 + tyre_damping * f.deflection_rate);
+    f.load = p[P_TYRE] * f.deflection * (1 + tyre_damping * f.deflection_rate);
   }
   f.spring = spring_force(&f, p, w, u[U_anti_roll]);
 
@@ -247,9 +250,9 @@ static inline car_wheel wheel_flow(const double* x, const double* u, const doubl
   f.drift = f.side[0] * vx + f.side[1] * vy;
 
   // forces in the plane
-  const double kx = x[W_SLIP_X] / slip_scale_x, ky = x[W_SLIP_Y] / slip_scale_y;
+  const double kx = x[W_SLIP_X] / p[P_PEAK_X], ky = x[W_SLIP_Y] / p[P_PEAK_Y];
   f.slip = sqrt(kx * kx + ky * ky + 1e-8);
-  f.friction = friction_at(f.load, x[W_TYRE_T], w);
+  f.friction = friction_at(p[P_GRIP], f.load, x[W_TYRE_T], w);
   const double force = f.friction * f.load * grip_share(f.slip, w[W_SLIDING]) / f.slip;
   f.fx = force * kx;
   f.fy = -force * ky;

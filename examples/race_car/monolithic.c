@@ -18,10 +18,11 @@ static const cpl_declaration discrete[] = {
         WHEEL_SWITCHES(WHEEL_SWITCH, rl) WHEEL_SWITCHES(WHEEL_SWITCH, rr){0}};
 static const cpl_declaration parameters[] = {CHASSIS_PARAMETERS, {0}};
 
-static const double corner[N_WHEELS][N_WHEEL_P] = {{1464.96, -0.022672, 90e3},
-                                                   {1464.96, -0.022672, 90e3},
-                                                   {1674.24, -0.021721, 100e3},
-                                                   {1674.24, -0.021721, 100e3}};
+#define TYRE GRIP, PEAK_X, PEAK_Y, TYRE_STIFFNESS
+static const double corner[N_WHEELS][N_WHEEL_P] = {{1464.96, -0.022672, 90e3, TYRE},
+                                                   {1464.96, -0.022672, 90e3, TYRE},
+                                                   {1674.24, -0.021721, 100e3, TYRE},
+                                                   {1674.24, -0.021721, 100e3, TYRE}};
 
 // Everything that flows between the parts, and inside the wheels.
 typedef struct flows {

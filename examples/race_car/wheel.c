@@ -21,6 +21,10 @@ static const cpl_declaration parameters[] = {
     {"preload", .start = 1464.96, .unit = "N", .description = "of the spring at rest"},
     {"length", .start = -0.022672, .unit = "m", .description = "of the suspension at rest"},
     {"stiffness", .start = 90e3, .unit = "N/m", .description = "of the spring"},
+    {"grip", .start = GRIP, .unit = "1", .description = "of the tyre: coefficient of friction"},
+    {"peak_x", .start = PEAK_X, .unit = "1", .description = "slip along at the peak of the grip"},
+    {"peak_y", .start = PEAK_Y, .unit = "1", .description = "slip across at the peak of the grip"},
+    {"tyre", .start = TYRE_STIFFNESS, .unit = "N/m", .description = "stiffness of the tyre"},
     {0}};
 
 // Outputs and derivatives at one point share most of their work, and a solver asks for one after
