@@ -115,8 +115,7 @@ static cpl_status search(fit_session* s) {
 
 static size_t name_width(const cpl_fit* f) {
   size_t width = strlen("parameter");
-  for (size_t i = 0; i < f->n_parameters; i++)
-    width = fmax(width, strlen(f->parameters[i].name));
+  for (size_t i = 0; i < f->n_parameters; i++) width = fmax(width, strlen(f->parameters[i].name));
   return width;
 }
 
@@ -282,8 +281,9 @@ static void warn(const fit_session* s) {
                       "the most influential change",
                 d->text, d->ratio);
   }
-  if (f->failed > 0) cli_warning("%lld of %lld runs failed; the first one: %s",
-                                 (long long)f->failed, (long long)f->runs, f->failure);
+  if (f->failed > 0)
+    cli_warning("%lld of %lld runs failed; the first one: %s", (long long)f->failed,
+                (long long)f->runs, f->failure);
 }
 
 static cpl_status write_results(fit_session* s) {

@@ -20,57 +20,60 @@ typedef struct cli_search_args {
 } cli_search_args;
 
 #define CLI_SEARCH_AT(member) offsetof(cli_search_args, member)
-#define CLI_SEARCH_VARY                                                                       \
-  {                                                                                           \
-    "vary", 0, "NAME=GUESS:LEAST:GREATEST",                                                   \
+#define CLI_SEARCH_VARY                                                                        \
+  {                                                                                            \
+    "vary", 0, "NAME=GUESS:LEAST:GREATEST",                                                    \
         "a parameter or start value that is varied; the guess is by default the value in the " \
         "file, the bounds are those of the variable; units are allowed (T=20 degC:10 degC:40 " \
-        "degC); may be repeated",                                                             \
-        CLI_LIST, CLI_SEARCH_AT(vary)                                                         \
+        "degC); may be repeated",                                                              \
+        CLI_LIST, CLI_SEARCH_AT(vary)                                                          \
   }
 // The options of these arguments, which are the first member of those of the verb.
-#define CLI_SEARCH_OPTIONS                                                                       \
-  {"set",    0, "NAME=VALUE", "a parameter or start value of all runs; may be repeated",         \
-   CLI_LIST, CLI_SEARCH_AT(set)},                                                                \
-      {"write",  'w', "FILE", "a system file (.yaml) with the values found", CLI_TEXT,           \
-       CLI_SEARCH_AT(write)},                                                                    \
-      {"max-runs", 0, "N", "give up after this many simulations; default: 10000", CLI_NUMBER,    \
-       CLI_SEARCH_AT(max_runs)},                                                                 \
-      {"start",    0, "TIME", "start of the simulations", CLI_NUMBER, CLI_SEARCH_AT(start_time), \
-       "start-time"},                                                                            \
-      {"stop",    0, "TIME", "end of the simulations", CLI_NUMBER, CLI_SEARCH_AT(stop_time),     \
-       "stop-time"},                                                                             \
-      {"interval", 0, "DT", "as for couplet run", CLI_NUMBER, CLI_SEARCH_AT(interval)},          \
-      {"step", 0, "DT", "as for couplet run", CLI_NUMBER, CLI_SEARCH_AT(step)},                  \
-      {"solver", 0, CLI_SOLVERS, "the solver of models (default: cvode)", CLI_TEXT,              \
-       CLI_SEARCH_AT(solver)},                                                                   \
-      {"rtol",     0,                                                                            \
-       "X",        "relative tolerance; default: 1e-9, or that of the file where it is tighter", \
-       CLI_NUMBER, CLI_SEARCH_AT(rtol)},                                                         \
-      {"atol",     0,                                                                            \
-       "X",        "absolute tolerance, times the nominal of each state; default: likewise",     \
-       CLI_NUMBER, CLI_SEARCH_AT(atol)},                                                         \
-      {"as",     0, "me|cs", "model exchange or co-simulation, for FMUs with both",              \
-       CLI_TEXT, CLI_SEARCH_AT(as)},                                                             \
-      {"input", 0, "FILE", "CSV (or MAT) with a column time and columns named after inputs",     \
-       CLI_TEXT, CLI_SEARCH_AT(input)},                                                          \
-      {"one-solver",                                                                             \
-       0,                                                                                        \
-       NULL,                                                                                     \
-       "systems: one solver for all models, also for independent subsystems",                    \
-       CLI_FLAG,                                                                                 \
-       CLI_SEARCH_AT(one_solver)},                                                               \
-      CLI_ISOLATION(cli_search_args), CLI_PACKAGE(cli_search_args),                              \
-      {"progress", 0,                                                                            \
-       "auto|json|none",                                                                         \
-       "progress: a line on a terminal (auto), or lines of JSON on standard error",              \
-       CLI_TEXT,   CLI_SEARCH_AT(progress)},                                                     \
-      {"json", 0, NULL, "JSON on standard output, and nothing else", CLI_FLAG,                   \
-       CLI_SEARCH_AT(json)},                                                                     \
-      {"quiet", 'q', NULL, "print errors only", CLI_FLAG, CLI_SEARCH_AT(quiet)},                 \
-  {                                                                                              \
-    "log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,             \
-        CLI_SEARCH_AT(log_level)                                                                 \
+#define CLI_SEARCH_OPTIONS                                                                           \
+  {"set",        0,                                                                                  \
+   "NAME=VALUE", "a parameter or start value of all runs; may be repeated",                          \
+   CLI_LIST,     CLI_SEARCH_AT(set)},                                                                \
+      {"write",  'w',                                                                                \
+       "FILE",   "a system file (.yaml) with the values found",                                      \
+       CLI_TEXT, CLI_SEARCH_AT(write)},                                                              \
+      {"max-runs", 0,                                                                                \
+       "N",        "give up after this many simulations; default: 10000",                            \
+       CLI_NUMBER, CLI_SEARCH_AT(max_runs)},                                                         \
+      {"start",     0, "TIME", "start of the simulations", CLI_NUMBER, CLI_SEARCH_AT(start_time),    \
+       "start-time"},                                                                                \
+      {"stop",     0, "TIME", "end of the simulations", CLI_NUMBER, CLI_SEARCH_AT(stop_time),        \
+       "stop-time"},                                                                                 \
+      {"interval", 0, "DT", "as for couplet run", CLI_NUMBER, CLI_SEARCH_AT(interval)},              \
+      {"step", 0, "DT", "as for couplet run", CLI_NUMBER, CLI_SEARCH_AT(step)},                      \
+      {"solver",    0,                                                                               \
+       CLI_SOLVERS, "the solver of models (default: cvode)",                                         \
+       CLI_TEXT,    CLI_SEARCH_AT(solver)},                                                          \
+      {"rtol",     0,                                                                                \
+       "X",        "relative tolerance; default: 1e-9, or that of the file where it is tighter",     \
+       CLI_NUMBER, CLI_SEARCH_AT(rtol)},                                                             \
+      {"atol",     0,                                                                                \
+       "X",        "absolute tolerance, times the nominal of each state; default: likewise",         \
+       CLI_NUMBER, CLI_SEARCH_AT(atol)},                                                             \
+      {"as",     0,                                                                                  \
+       "me|cs",  "model exchange or co-simulation, for FMUs with both",                              \
+       CLI_TEXT, CLI_SEARCH_AT(as)},                                                                 \
+      {"input",  0,                                                                                  \
+       "FILE",   "CSV (or MAT) with a column time and columns named after inputs",                   \
+       CLI_TEXT, CLI_SEARCH_AT(input)},                                                              \
+      {"one-solver", 0,                                                                              \
+       NULL,         "systems: one solver for all models, also for independent subsystems",          \
+       CLI_FLAG,     CLI_SEARCH_AT(one_solver)},                                                     \
+      CLI_ISOLATION(cli_search_args), CLI_PACKAGE(cli_search_args),                                  \
+      {"progress",                                                                                   \
+       0,                                                                                            \
+       "auto|json|none",                                                                             \
+       "progress: a line on a terminal (auto), or lines of JSON on standard error",                  \
+       CLI_TEXT,                                                                                     \
+       CLI_SEARCH_AT(progress)},                                                                     \
+      {"json", 0, NULL, "JSON on standard output, and nothing else", CLI_FLAG, CLI_SEARCH_AT(json)}, \
+      {"quiet", 'q', NULL, "print errors only", CLI_FLAG, CLI_SEARCH_AT(quiet)}, {                   \
+    "log-level", 0, "error|warning|info|debug", "which messages to print", CLI_TEXT,                 \
+        CLI_SEARCH_AT(log_level)                                                                     \
   }
 
 typedef struct cli_search {

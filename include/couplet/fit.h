@@ -28,9 +28,9 @@ extern "C" {
 
 /// A parameter or start value that is varied.
 typedef struct cpl_vary {
-  const char* name;  ///< a Real
-  const char* unit;  ///< of its three numbers. Nullable: the variable's own
-  double guess;      ///< where the search begins; NAN: the value it has without being varied
+  const char* name;        ///< a Real
+  const char* unit;        ///< of its three numbers. Nullable: the variable's own
+  double guess;            ///< where the search begins; NAN: the value it has without being varied
   double least, greatest;  ///< -INFINITY, INFINITY: the limits of the variable, if it has any
 } cpl_vary;
 
@@ -49,8 +49,8 @@ typedef struct cpl_varied {
   double value, guess, least, greatest;
   int32_t at_bound;  ///< -1, 1: the value is held by its least or greatest value; 0: it is not
   // of fits only; NAN: unknown, since the parameter is at a bound or the data do not determine it
-  double deviation;  ///< standard deviation
-  double low, high;  ///< of its confidence interval
+  double deviation;   ///< standard deviation
+  double low, high;   ///< of its confidence interval
   bool undetermined;  ///< the data do not determine it
 } cpl_varied;
 
@@ -83,8 +83,8 @@ CPL_API bool cpl_loss_by_name(const char* name, cpl_loss* out);
 /// value in all rows; sigma(NAME) has the standard deviations of column NAME; all others are
 /// compared with the variables of their names.
 typedef struct cpl_fit_data {
-  const char* path;        ///< CSV, or MAT as results are written; with `table`: its name
-  const cpl_table* table;  ///< Nullable: the file is read
+  const char* path;         ///< CSV, or MAT as results are written; with `table`: its name
+  const cpl_table* table;   ///< Nullable: the file is read
   const cpl_start* starts;  ///< parameters and start values of this experiment
   size_t n_starts;
   double weight;  ///< of its squares; 0: 1
@@ -134,8 +134,8 @@ typedef struct cpl_fit_column {
 
 /// A direction in which the parameters can change and the results hardly do.
 typedef struct cpl_fit_direction {
-  double ratio;  ///< of the change of the results to that in the most influential direction
-  bool singular;  ///< nothing but rounding is left: the parameters in it are undetermined
+  double ratio;         ///< of the change of the results to that in the most influential direction
+  bool singular;        ///< nothing but rounding is left: the parameters in it are undetermined
   const double* parts;  ///< change of each parameter, relative to its value; the largest is 1
   const char* text;     ///< "a +1 %, b -1 %"
 } cpl_fit_direction;
@@ -150,13 +150,13 @@ typedef struct cpl_fit {
   size_t n_points, n_columns, n_directions;
   const cpl_fit_column* columns;
   const cpl_fit_direction* directions;
-  double squares;    ///< sum of the squares of the residuals in standard deviations
-  double variance;   ///< the same per degree of freedom
-  double freedom;    ///< points less parameters
-  double confidence;  ///< of the intervals
-  int64_t runs;       ///< simulations in all
-  int64_t failed;     ///< of them; the search went on with others
-  const char* failure;  ///< the reason of the first that failed; NULL: none
+  double squares;           ///< sum of the squares of the residuals in standard deviations
+  double variance;          ///< the same per degree of freedom
+  double freedom;           ///< points less parameters
+  double confidence;        ///< of the intervals
+  int64_t runs;             ///< simulations in all
+  int64_t failed;           ///< of them; the search went on with others
+  const char* failure;      ///< the reason of the first that failed; NULL: none
   const char* derivatives;  ///< "sensitivities" or "differences"
 } cpl_fit;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Covariance by singular values of the Jacobian, whose columns are scaled to the same norm first, so
-// that units of parameters do not matter.
+// Covariance by singular values of the Jacobian, whose columns are scaled to the same norm first,
+// so that units of parameters do not matter.
 #include "fit/covariance.h"
 
 #include <math.h>
@@ -15,6 +15,7 @@
 // Of a unit vector: smaller parts do not belong to a direction. A direction in which the results
 // change by less than this, relative to the most influential one, is mentioned.
 static const double least_part = 1e-3, nearly = 1e-3;
+static const double least_shown = 5e-3;  // of a direction whose largest part is 1
 
 typedef struct maker {
   cpli_covariance* out;
@@ -54,7 +55,7 @@ static char* describe(const maker* w, const double* parts) {
   if (out == NULL) return NULL;
   const char* before = "";
   for (size_t j = 0; j < w->out->n; j++) {
-    if (fabs(parts[j]) < 5e-3) continue;
+    if (fabs(parts[j]) < least_shown) continue;
     fprintf(out, "%s%s %+.2g %%", before, w->parameters[j].name, parts[j]);
     before = ", ";
   }
@@ -71,9 +72,11 @@ static char* describe(const maker* w, const double* parts) {
 static cpl_status add_direction(const maker* w, double* parts, double ratio, bool singular) {
   cpli_covariance* c = w->out;
   double largest = 0;
-  for (size_t j = 0; j < c->n; j++)
-    if (fabs(parts[j]) > fabs(largest)) largest = parts[j];
-  for (size_t j = 0; j < c->n; j++) parts[j] /= largest != 0 ? largest : 1;
+  for (size_t j = 0; j < c->n; j++) largest = fmax(largest, fabs(parts[j]));
+  size_t first = 0;  // it is positive
+  while (first + 1 < c->n && !(fabs(parts[first]) >= least_shown * largest)) first++;
+  const double scale = parts[first] < 0 ? -largest : largest;
+  for (size_t j = 0; j < c->n && largest > 0; j++) parts[j] /= scale;
   cpl_fit_direction* d = &c->directions[c->n_directions++];
   *d = (cpl_fit_direction){
       .ratio = ratio, .singular = singular, .parts = parts, .text = describe(w, parts)};

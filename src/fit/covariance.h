@@ -9,11 +9,11 @@
 
 typedef struct cpli_covariance {
   cpl_context* ctx;
-  size_t n;                        // parameters
-  double* matrix;                  // n by n, before the variance of the residuals is applied; 0 in
-                                   // rows and columns of parameters that are held
-  bool* undetermined;              // of each parameter
-  cpl_fit_direction* directions;   // with parts and texts
+  size_t n;                       // parameters
+  double* matrix;                 // n by n, before the variance of the residuals is applied; 0 in
+                                  // rows and columns of parameters that are held
+  bool* undetermined;             // of each parameter
+  cpl_fit_direction* directions;  // with parts and texts
   size_t n_directions;
 } cpli_covariance;
 

@@ -18,8 +18,8 @@
 
 static cpl_status column_fails(const cpli_data* d, size_t c, const char* why) {
   char text[512];
-  return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s",
-                  cpli_column_text(d->table, c, text, sizeof text), why);
+  return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s", cpli_column_text(d->table, c, text, sizeof text),
+                  why);
 }
 
 // A name that itself ends in brackets looks like a name with a unit: the whole text is tried first.
@@ -95,8 +95,7 @@ static cpl_status compare(cpli_data* d, const cpl_description* desc, size_t c,
   m->v = v;
   m->unit = v->unit >= 0 ? desc->units[v->unit].name : "";
   m->deviation = NAN;
-  cpl_status st =
-      convert_column(d, desc, c, cpli_column_unit(d->table, c, v->name), v, &m->values);
+  cpl_status st = convert_column(d, desc, c, cpli_column_unit(d->table, c, v->name), v, &m->values);
   return st < 0 ? st : take_sigma(d, desc, c, m);
 }
 
@@ -105,8 +104,7 @@ static cpl_status set_parameter(cpli_data* d, const cpl_description* desc, size_
   double* values = NULL;
   if (!is_constant(d, c))
     return column_fails(d, c, "the parameter is fixed during a run: all rows have the same value");
-  cpl_status st =
-      convert_column(d, desc, c, cpli_column_unit(d->table, c, v->name), v, &values);
+  cpl_status st = convert_column(d, desc, c, cpli_column_unit(d->table, c, v->name), v, &values);
   if (st >= 0) {
     cpli_format_double(d->texts[d->n_starts], values[0]);
     d->starts[d->n_starts] = (cpl_start){v->name, d->texts[d->n_starts]};
@@ -178,16 +176,16 @@ static bool allocate(cpli_data* d, const cpli_trials* trials, const cpl_fit_data
   d->recorded = cpli_alloc(d->ctx, n, sizeof *d->recorded);
   d->values = cpli_alloc(d->ctx, n * d->n_rows, sizeof *d->values);
   return d->columns != NULL && d->starts != NULL && d->texts != NULL && d->inputs != NULL &&
-         d->record != NULL && d->last != NULL &&
-         d->recorded != NULL && d->values != NULL;
+         d->record != NULL && d->last != NULL && d->recorded != NULL && d->values != NULL;
 }
 
 static cpl_status check_starts(const cpli_data* d, const cpli_trials* trials) {
   for (size_t i = 0; i < d->n_starts; i++)
     for (size_t k = 0; k < trials->n; k++)
       if (strcmp(d->starts[i].name, trials->list[k].name) == 0)
-        return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: %s is varied, and cannot be set for one data set",
-                        d->name, d->starts[i].name);
+        return cpl_fail(d->ctx, CPL_ERR_INPUT,
+                        "%s: %s is varied, and cannot be set for one data set", d->name,
+                        d->starts[i].name);
   return CPL_OK;
 }
 
@@ -264,8 +262,9 @@ static cpl_status take_point(void* user, double t, const cpl_value* row) {
     for (size_t i = first; i < d->next; i++) {
       const bool here = !(time[i] < t) || !isfinite(d->last_t) || !(d->last_t < t);
       const double part = here ? 1 : (time[i] - d->last_t) / (t - d->last_t);
-      d->values[k * d->n_rows + i] =
-          here ? now : held || part <= 0 ? before : before + part * (now - before);
+      d->values[k * d->n_rows + i] = here                ? now
+                                     : held || part <= 0 ? before
+                                                         : before + part * (now - before);
     }
     d->last[k] = now;
   }

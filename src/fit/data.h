@@ -33,11 +33,11 @@ typedef struct cpli_data {
   const char** record;  // the names of the columns
   double weight;
   // a run
-  double* values;      // n_rows of each column
-  size_t next;         // the next row
-  double last_t;       // of the last point,
-  double* last;        // and its values
-  int32_t* recorded;   // of each column: that of the run
+  double* values;     // n_rows of each column
+  size_t next;        // the next row
+  double last_t;      // of the last point,
+  double* last;       // and its values
+  int32_t* recorded;  // of each column: that of the run
   cpl_simulation* sim;
 } cpli_data;
 

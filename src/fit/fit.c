@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A fit: data and parameters are checked, the parameters found by least squares, standard deviations
-// of columns that nobody has given estimated from their residuals, and the result described.
+// A fit: data and parameters are checked, the parameters found by least squares, standard
+// deviations of columns that nobody has given estimated from their residuals, and the result
+// described.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +54,9 @@ typedef struct fit {
   double* sorted;
   int32_t* held;
   double* x;
-  double scale;       // of the loss
-  double best;        // the smallest sum of squares; NAN: none
-  bool all_given;     // all standard deviations are
+  double scale;    // of the loss
+  double best;     // the smallest sum of squares; NAN: none
+  bool all_given;  // all standard deviations are
   const char* end;
 } fit;
 
@@ -173,8 +174,8 @@ static cpl_status check_points(const fit* f) {
   const size_t least = f->all_given ? f->n : f->n + 1;
   if (f->m >= least) return CPL_OK;
   return cpl_fail(f->ctx, CPL_ERR_INPUT,
-                  "%zu measured value%s: too few for %zu parameter%s, at least %zu are needed", f->m,
-                  f->m == 1 ? "" : "s", f->n, f->n == 1 ? "" : "s", least);
+                  "%zu measured value%s: too few for %zu parameter%s, at least %zu are needed",
+                  f->m, f->m == 1 ? "" : "s", f->n, f->n == 1 ? "" : "s", least);
 }
 
 static cpl_status check_def(fit* f, const cpl_fit_def* def) {
@@ -248,8 +249,7 @@ static void find_residuals(const fit* f, const double* y, double* r) {
   for (size_t k = 0; k < f->n_columns; k++) {
     const column* c = &f->columns[k];
     for (size_t i = 0; i < c->n; i++)
-      r[c->first + i] =
-          sqrt(c->weight) * (y[c->first + i] - c->m->values[i]) / sigma_at(f, c, i);
+      r[c->first + i] = sqrt(c->weight) * (y[c->first + i] - c->m->values[i]) / sigma_at(f, c, i);
   }
 }
 
@@ -508,6 +508,13 @@ static cpl_status fill_intervals(const fit* f, result* r, const cpli_covariance*
   return CPL_OK;
 }
 
+static void take_squares(const fit* f, cpl_fit* out, size_t n_free) {
+  out->squares = 0;
+  for (size_t i = 0; i < f->m; i++) out->squares += f->residuals[i] * f->residuals[i];
+  out->freedom = (double)(f->m - n_free);
+  out->variance = out->squares / out->freedom;
+}
+
 // Deviations of parameters, from the derivatives at the solution.
 static cpl_status find_intervals(fit* f, result* r) {
   const cpli_fit_point* point = NULL;
@@ -520,14 +527,14 @@ static cpl_status find_intervals(fit* f, result* r) {
   if (st >= 0) {
     find_slopes(f, point, false, slopes);
     find_residuals(f, point->y, f->residuals);
-    r->fit.squares = 0;
-    for (size_t i = 0; i < f->m; i++) r->fit.squares += f->residuals[i] * f->residuals[i];
-    r->fit.freedom = (double)(f->m - n_free);
-    r->fit.variance = r->fit.squares / r->fit.freedom;
     st = cpli_covariance_make(f->ctx, slopes, f->m, r->fit.parameters, f->held, f->n,
                               cpli_points_noise(&f->points), &c);
   }
-  if (st >= 0) st = copy_directions(f, r, &c);
+  if (st >= 0) {
+    for (size_t i = 0; i < c.n_directions; i++) n_free -= c.directions[i].singular;
+    take_squares(f, &r->fit, n_free);
+    st = copy_directions(f, r, &c);
+  }
   if (st >= 0) {
     const bool normal = f->all_given && f->def.loss == CPL_LOSS_SQUARES;
     const double quantile = cpli_student_quantile(0.5 + 0.5 * f->def.confidence,

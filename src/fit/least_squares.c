@@ -20,7 +20,7 @@ static const double step_bound = 1;  // of the first step, relative to the param
 
 typedef struct search {
   const cpli_least_squares* p;
-  double *x, *trial;  // all parameters: the last point that was accepted, and one that is tried
+  double *x, *trial;     // all parameters: the last point that was accepted, and one that is tried
   double *r, *jacobian;  // there
   double* gradient;
   size_t* free;  // parameters that lmder() has
@@ -189,7 +189,8 @@ cpl_status cpli_least_squares_solve(const cpli_least_squares* p, double* x, int3
   size_t* list = cpli_alloc(p->ctx, n, sizeof *list);
   search s = {.p = p, .x = x, .held = held, .free = list};
   if (memory == NULL || list == NULL) st = cpli_nomem(p->ctx);
-  if (m > INT_MAX / 4) st = cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED, "more than %d points", INT_MAX / 4);
+  if (m > INT_MAX / 4)
+    st = cpl_fail(p->ctx, CPL_ERR_UNSUPPORTED, "more than %d points", INT_MAX / 4);
   if (st >= 0) {
     s.jacobian = memory, s.r = memory + m * n, s.gradient = s.r + m, s.trial = s.gradient + n;
     st = begin(&s, x);

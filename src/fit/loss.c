@@ -37,9 +37,7 @@ double cpli_loss_influence(cpl_loss kind, double c, double r, double* slope) {
       *slope = 0;
       return copysign(c, r);
     case CPL_LOSS_SOFT_L1: *slope = 1 / (root * root * root); return r / root;
-    case CPL_LOSS_CAUCHY:
-      *slope = (1 - z2) / ((1 + z2) * (1 + z2));
-      return r / (1 + z2);
+    case CPL_LOSS_CAUCHY: *slope = (1 - z2) / ((1 + z2) * (1 + z2)); return r / (1 + z2);
   }
   return r;
 }

@@ -20,7 +20,7 @@ typedef struct cpli_points {
   cpl_context* ctx;
   cpli_trials* trials;
   cpli_data* data;
-  size_t n_data, m, n;       // n: parameters
+  size_t n_data, m, n;        // n: parameters
   cpli_fit_point last, best;  // of the last trial; of the best one so far
   double *shifted[2], *at;    // for differences
   double step;                // of differences, relative

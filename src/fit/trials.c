@@ -40,7 +40,8 @@ static cpl_status convert(const cpli_trials* t, const cpl_variable* v, const cpl
   if (vary->unit == NULL) return CPL_OK;
   if (v->unit < 0)
     return cannot_vary(t, v->name, "it has no unit, and its values are given with one");
-  const cpli_unit_relation found = cpli_relate_to_variable(cpli_trials_desc(t), v, vary->unit, &how);
+  const cpli_unit_relation found =
+      cpli_relate_to_variable(cpli_trials_desc(t), v, vary->unit, &how);
   if (found == CPLI_UNITS_SAME) return CPL_OK;
   if (found != CPLI_UNITS_CONVERT)
     return cpl_fail_in(t->ctx, CPL_ERR_INPUT, cpli_trials_desc(t)->name, v->name, NAN,
@@ -71,8 +72,7 @@ static cpl_status add(cpli_trials* t, const cpl_vary* vary) {
   if (st < 0) return st;
   const cpl_variable* v = &d->vars[index];
   for (size_t i = 0; i < t->n; i++)
-    if (strcmp(t->list[i].name, v->name) == 0)
-      return cannot_vary(t, v->name, "it is named twice");
+    if (strcmp(t->list[i].name, v->name) == 0) return cannot_vary(t, v->name, "it is named twice");
   for (size_t i = 0; i < t->settings.n_starts; i++)
     if (strcmp(t->settings.starts[i].name, v->name) == 0)
       return cannot_vary(t, v->name, "it is set to a value");
@@ -110,8 +110,8 @@ static void take_tolerances(cpli_trials* t) {
 }
 
 static cpl_status open_file(cpli_trials* t, const cpl_experiment_settings* settings) {
-  cpl_status st = cpli_read_def(t->ctx, "cpl_experiment_settings", settings, &t->settings,
-                                sizeof t->settings);
+  cpl_status st =
+      cpli_read_def(t->ctx, "cpl_experiment_settings", settings, &t->settings, sizeof t->settings);
   t->experiment = cpl_default_experiment_def();
   if (st >= 0 && t->settings.experiment != NULL)
     st = cpli_read_def(t->ctx, "cpl_experiment_def", t->settings.experiment, &t->experiment,

@@ -42,9 +42,9 @@ typedef struct cpli_trial_def {
   size_t n_starts;
   const cpl_input* inputs;  // with those of the settings
   size_t n_inputs;
-  void* user;              // passed to these:
-  cpl_status (*on_model)(void* user, cpl_model* model);              // Nullable
-  void (*set_run)(void* user, cpl_experiment* e, cpl_run_def* run);  // what is recorded
+  void* user;                                                                  // passed to these:
+  cpl_status (*on_model)(void* user, cpl_model* model);                        // Nullable
+  void (*set_run)(void* user, cpl_experiment* e, cpl_run_def* run);            // what is recorded
   cpl_status (*simulate)(void* user, cpl_experiment* e, cpl_simulation* sim);  // all of the run
 } cpli_trial_def;
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Singular values of a tall dense matrix with few columns, by one-sided Jacobi rotations, which find
-// small ones as accurately as large ones where the columns have similar norms.
+// Singular values of a tall dense matrix with few columns, by one-sided Jacobi rotations, which
+// find small ones as accurately as large ones where the columns have similar norms.
 #pragma once
 
 #include "base/base.h"

@@ -71,8 +71,7 @@ static double beta_fraction(double a, double b, double x) {
 // The regularized incomplete beta function.
 static double incomplete_beta(double a, double b, double x) {
   if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
-  const double front =
-      exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+  const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
                                    : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }

@@ -54,6 +54,26 @@ static void normal_quantiles_invert_the_distribution(void** state) {
   }
 }
 
+// Closed forms of one, two and four degrees of freedom; published ones of others.
+static void student_quantiles_are_accurate(void** state) {
+  (void)state;
+  static const double probabilities[] = {0.5, 0.6, 0.9, 0.975, 0.999, 1 - 1e-9};
+  for (size_t i = 0; i < sizeof probabilities / sizeof probabilities[0]; i++) {
+    const double p = probabilities[i], a = 4 * p * (1 - p);
+    const double one = tan(M_PI * (p - 0.5)), two = (2 * p - 1) * sqrt(2 / a);
+    const double four = 2 * sqrt(fmax(cos(acos(sqrt(a)) / 3) / sqrt(a) - 1, 0));
+    CHECK_NEAR(cpli_student_quantile(p, 1), one, 1e-7 * fabs(one) + 1e-12);
+    CHECK_NEAR(cpli_student_quantile(p, 2), two, 1e-7 * fabs(two) + 1e-12);
+    CHECK_NEAR(cpli_student_quantile(p, 4), four, 1e-7 * fabs(four) + 1e-7);
+    CHECK_NEAR(cpli_student_quantile(1 - p, 2), -two, 1e-7 * fabs(two) + 1e-12);
+  }
+  CHECK_NEAR(cpli_student_quantile(0.975, 19), 2.0930240544082634, 1e-12);
+  CHECK_NEAR(cpli_student_quantile(0.975, 3), 3.1824463052842624, 1e-12);
+  CHECK_NEAR(cpli_student_quantile(0.975, 1e12), 1.9599639845400545, 1e-12);
+  CHECK_NEAR(cpli_student_quantile(0.975, 1000), 1.9623390808264078, 1e-11);
+  CHECK_NEAR(cpli_student_quantile(0.975, INFINITY), 1.9599639845400545, 1e-14);
+}
+
 static void quantiles_of_bounded_distributions(void** state) {
   (void)state;
   const cpl_factor u = {.kind = CPL_FACTOR_UNIFORM, .a = -1, .b = 3};
@@ -136,6 +156,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(normal_quantiles_are_accurate_in_the_tails_too),
       cmocka_unit_test(normal_quantiles_invert_the_distribution),
+      cmocka_unit_test(student_quantiles_are_accurate),
       cmocka_unit_test(quantiles_of_bounded_distributions),
       cmocka_unit_test(quantiles_of_normal_factors),
       cmocka_unit_test(quantiles_of_samples_are_interpolated),

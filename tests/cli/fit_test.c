@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// `couplet fit`: what it prints and writes, and what is wrong with arguments that are refused.
+#include "command.h"
+
+static const char decay[] =
+    "#include <couplet/model.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .start = 2, .unit = \"m\", .output = true}, "
+    "{0}};\n"
+    "static const cpl_declaration parameters[] = {{\"k\", .start = 0.5, .unit = \"1/s\"}, {0}};\n"
+    "static int slope(const cpl_values* v, double* dx) {\n"
+    "  dx[0] = -v->p[0] * v->x[0];\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"decay\", .states = states,\n"
+    "    .parameters = parameters, .derivatives = slope, .stop_time = 5};\n";
+
+// x = 3 exp(-0.8 t), in millimetres and minutes
+static void write_files(void) {
+  FILE* f = fopen("data.csv", "w");
+  assert_non_null(f);
+  fprintf(f, "time [min],x [mm]\n");
+  for (int i = 1; i <= 20; i++)
+    fprintf(f, "%.17g,%.17g\n", 0.2 * i / 60, 3000 * exp(-0.8 * 0.2 * i) + (i % 2 != 0 ? 2 : -2));
+  fclose(f);
+  write_text("decay.c", decay);
+}
+
+static double number_of(const char* text, const char* key) {
+  char quoted[200];
+  double value = NAN;
+  snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+  const char* at = strstr(text, quoted);
+  if (at == NULL) fail_msg("there is no %s in %s", key, text);
+  CHECK_INT(sscanf(at + strlen(quoted), "%lf", &value), 1);
+  return value;
+}
+
+static void parameters_are_printed_and_written(void** state) {
+  (void)state;
+  write_files();
+  CHECK_CODE(0, "fit", "decay.c", "--data", "data.csv", "--vary", "k=0.5:0.1:2", "--vary", "x",
+             "--write", "fitted.yaml");
+  CHECK_STR(complained, "");
+  CHECK_CONTAINS(printed, "decay.c: fitted by ");
+  CHECK_CONTAINS(printed, "95 % interval");
+  CHECK_CONTAINS(printed, "data.csv: x, 20 points, root mean square of the residuals 0.00");
+  CHECK_CODE(0, "fit", "decay.c", "--data", "data.csv", "--vary", "k", "--vary", "x=300 cm",
+             "--json");
+  CHECK_STR(complained, "");
+  CHECK_CONTAINS(printed, "\"parameters\": {\"k\": {\"value\": ");
+  CHECK_NEAR(number_of(strstr(printed, "\"k\""), "value"), 0.8, 2e-3);
+  CHECK_NEAR(number_of(strstr(printed, "\"x\""), "value"), 3, 5e-3);
+  CHECK_CONTAINS(printed, "\"status\": \"ok\"");
+  CHECK(printed[0] == '{' && strcmp(printed + strlen(printed) - 2, "}\n") == 0);
+  // the system that was written begins with what was found
+  CHECK_CODE(0, "run", "fitted.yaml", "--stop", "1", "-o", "-");
+  double x = NAN;
+  CHECK_INT(sscanf(strstr(printed, "\n0,") + 3, "%lf", &x), 1);
+  CHECK_NEAR(x, 3, 5e-3);
+}
+
+static void two_experiments_share_a_parameter(void** state) {
+  (void)state;
+  write_files();
+  write_text("second.csv", "time,x\n1,0.44932896\n2,0.20189652\n3,0.09071795\n");
+  CHECK_CODE(0, "fit", "decay.c", "--data", "data.csv,x=3 m,weight=2", "--data", "second.csv,x=1",
+             "--vary", "k", "--json");
+  CHECK_NEAR(number_of(strstr(printed, "\"k\""), "value"), 0.8, 2e-3);
+  // a comma may be part of a name
+  CHECK_INT(rename("second.csv", "second,x=2.csv"), 0);
+  CHECK_CODE(0, "fit", "decay.c", "--data", "second,x=2.csv", "--vary", "k", "--vary", "x",
+             "--json");
+  CHECK_NEAR(number_of(strstr(printed, "\"x\""), "value"), 1, 1e-3);
+}
+
+static void mistakes_are_explained(void** state) {
+  (void)state;
+  write_files();
+  write_text("names.csv", "time,y\n1,1\n2,2\n3,3\n");
+  write_text("empty.csv", "time,x\n1,1\n2,\n3,3\n");
+  write_text("nan.csv", "time,x\n1,1\n2,nan\n3,3\n");
+  write_text("late.csv", "time,x\n1,1\n2,1\n30,3\n");
+  write_text("none.csv", "time,x\n");
+  const struct {
+    const char *data, *vary, *message;
+  } bad[] = {
+      {"data.csv", "kk", "(is it k?)"},
+      {"names.csv", "k", "names.csv: decay: there is no variable \"y\""},
+      {"empty.csv", "k", "empty.csv:3"},
+      {"nan.csv", "k", "nan.csv:3"},
+      {"late.csv", "k",
+       "late.csv: the data at t=30 are outside of the run, which goes from 0 to 5"},
+      {"none.csv", "k", "none.csv"},
+      {"missing.csv", "k", "missing.csv"},
+      {"data.csv,x", "k", "NAME=VALUE is expected"},
+      {"data.csv,weight=0", "k", "its weight must be positive"},
+      {"data.csv,k=1", "k", "data.csv: k is varied"},
+      {"data.csv", "k=3:1:2", "its guess 3 is above its greatest value 2"},
+      {"data.csv", "k=a", "the guess is \"a\""},
+      {"data.csv", NULL, "no parameter varies"},
+      {NULL, "k", "there are no data"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    const char* args[8] = {"fit", "decay.c"};
+    int n = 2;
+    if (bad[i].data != NULL) args[n++] = "--data", args[n++] = bad[i].data;
+    if (bad[i].vary != NULL) args[n++] = "--vary", args[n++] = bad[i].vary;
+    CHECK_INT(run_couplet(args), 2);
+    CHECK_CONTAINS(complained, bad[i].message);
+    CHECK_STR(printed, "");
+  }
+  CHECK_CODE(2, "fit", "decay.c", "--data", "data.csv", "--vary", "k", "--sigma", "xx=1");
+  CHECK_CONTAINS(complained, "(is it x?)");
+  CHECK_CODE(2, "fit", "decay.c", "--data", "data.csv", "--vary", "k", "--loss", "abs");
+  CHECK_CONTAINS(complained, "--loss takes squares|huber|soft_l1|cauchy");
+  CHECK_CODE(2, "fit", "decay.c", "--data", "data.csv", "--vary", "k", "--set", "k=1");
+  CHECK_CONTAINS(complained, "k cannot vary: it is set to a value");
+  write_text("more.csv", "time,y,x\n1,0,0.9\n2,0,0.4\n3,0,0.2\n");
+  CHECK_CODE(2, "fit", "decay.c", "--data", "more.csv", "--vary", "k");
+  CHECK_CODE(0, "fit", "decay.c", "--data", "more.csv", "--vary", "k", "--ignore-extra");
+}
+
+static void what_is_not_determined_is_warned_of(void** state) {
+  (void)state;
+  write_files();
+  write_text("product.yaml",
+             "couplet: 1\n"
+             "models: {decay: {c: decay.c, start: {k: a*b}}}\n"
+             "parameters: {a: 0.5, b: 1}\n"
+             "experiment: {stop: 5}\n");
+  write_text("product.csv", "time,decay.x\n1,0.9\n2,0.4\n3,0.2\n4,0.08\n");
+  CHECK_CODE(0, "fit", "product.yaml", "--data", "product.csv", "--vary", "a", "--vary", "b");
+  CHECK_CONTAINS(complained, "warning: the data do not determine: a +1 %, b -1 %");
+  CHECK_CONTAINS(printed, "not determined by the data");
+}
+
+// A library that cannot be loaded is found before the one of the system.
+static void a_missing_library_is_named(void** state) {
+  (void)state;
+  write_files();
+  mkdir("broken", 0700);
+  write_text("broken/libcminpack.so.1", "no library");
+  write_text("broken/libcminpack.so", "no library");
+  setenv("LD_LIBRARY_PATH", "broken", 1);
+  CHECK_CODE(2, "fit", "decay.c", "--data", "data.csv", "--vary", "k");
+  unsetenv("LD_LIBRARY_PATH");
+  CHECK_CONTAINS(complained, "fits need the library cminpack (Debian: libcminpack1)");
+}
+
+static const char slow[] =
+    "#include <couplet/model.h>\n"
+    "#include <unistd.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .start = 2, .output = true}, {0}};\n"
+    "static const cpl_declaration parameters[] = {{\"k\", .start = 0.5}, {0}};\n"
+    "static int slope(const cpl_values* v, double* dx) {\n"
+    "  usleep(500);\n"
+    "  dx[0] = -v->p[0] * v->x[0];\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"slow\", .states = states,\n"
+    "    .parameters = parameters, .derivatives = slope, .stop_time = 5};\n";
+
+static void an_interruption_prints_the_best_so_far(void** state) {
+  (void)state;
+  write_files();
+  write_text("slow.c", slow);
+  const char* const args[] = {"fit",    "slow.c", "--data",     "data.csv", "--vary", "k=0.01",
+                              "--vary", "x=1",    "--progress", "json",     NULL};
+  int out = open("out.txt", O_CREAT | O_RDWR | O_TRUNC, 0600), err[2];
+  CHECK_INT(pipe(err), 0);
+  const pid_t pid = start_couplet(args, out, err[1]);
+  close(err[1]);
+  char text[4096] = "";
+  for (size_t n = 0; strstr(text, "\"runs\": ") == NULL || strstr(text, "\"value\": null");) {
+    n = n > 2000 ? 0 : n;
+    const ssize_t got = read(err[0], text + n, sizeof text - 1 - n);
+    if (got <= 0) fail_msg("it ended early: %s", text);
+    n += (size_t)got;
+    text[n] = '\0';
+  }
+  kill(pid, SIGINT);
+  while (read(err[0], text, sizeof text) > 0) {
+  }
+  int status = 0;
+  CHECK_INT(waitpid(pid, &status, 0), pid);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  close(out);
+  close(err[0]);
+  CHECK_CONTAINS(text_of("out.txt"), "slow.c: the best values of ");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parameters_are_printed_and_written),
+      cmocka_unit_test(two_experiments_share_a_parameter),
+      cmocka_unit_test(mistakes_are_explained),
+      cmocka_unit_test(what_is_not_determined_is_warned_of),
+      cmocka_unit_test(a_missing_library_is_named),
+      cmocka_unit_test(an_interruption_prints_the_best_so_far),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
