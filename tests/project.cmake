@@ -41,7 +41,7 @@ cpl_project_test(links ${Python3_EXECUTABLE} tools/docs.py --check)
 cpl_project_test(snippets ${Python3_EXECUTABLE} tools/check_snippets.py)
 cpl_project_test(documents ${Python3_EXECUTABLE} tools/check_readme.py $<TARGET_FILE:couplet_cli>
   README.md CONTRIBUTING.md docs/analysis.md docs/checkpoints.md docs/aggregated-or-monolithic.md docs/architecture.md docs/crosscheck.md docs/fmi-extensions.md docs/models-in-c.md
-  docs/looking.md docs/ssp.md docs/studies.md docs/system-fmu.md)
+  docs/looking.md docs/fit.md docs/ssp.md docs/studies.md docs/system-fmu.md)
 cpl_project_test(compare_monolithic ${Python3_EXECUTABLE} tools/compare_monolithic.py $<TARGET_FILE:couplet_cli>
   --repeat 1)
 cpl_project_test(measured_documents ${Python3_EXECUTABLE} scripts/measure-docs --check --quick

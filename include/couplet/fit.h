@@ -4,12 +4,14 @@
 // Fits parameters to measurements by least squares, and optimizes parameters for the measures of a
 // run.
 //
+//   cpl_experiment_settings settings = cpl_default_experiment_settings();
+//   settings.path = "car.yaml";
 //   cpl_vary vary = {0};
 //   cpl_fit_data data = {.path = "measured.csv"};
 //   cpl_fit_def def = cpl_default_fit_def();
 //   cpl_fit* fit = NULL;
 //   cpl_status st = cpl_vary_read(ctx, "left.m=1:0.5:2", &vary);
-//   def.experiment = &settings;  // the file, its solver, times
+//   def.experiment = &settings;
 //   def.vary = &vary, def.n_vary = 1;
 //   def.data = &data, def.n_data = 1;
 //   if (st >= 0) st = cpl_fit_run(ctx, &def, &fit);
