@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "numeric/singular.h"
+#include "numeric/matrix.h"
 
 // Of a unit vector: smaller parts do not belong to a direction. A direction in which the results
 // change by less than this, relative to the most influential one, is mentioned.
@@ -147,7 +147,7 @@ static cpl_status decompose(maker* w) {
     w->norms[i] = norm(column, m);
     for (size_t r = 0; r < m; r++) w->a[i * m + r] = column[r] / w->norms[i];
   }
-  cpli_singular_values(m, w->k, w->a, w->s, w->v);
+  cpli_singular_values((int32_t)m, (int32_t)w->k, w->a, w->v, w->s);
   for (size_t d = 0; d < w->k && st >= 0; d++)
     if (w->s[d] < nearly * w->s[0]) st = add_singular(w, d, w->s[d] / w->s[0]);
   fill_matrix(w);
