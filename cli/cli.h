@@ -54,8 +54,8 @@ enum { CLI_CLOSED = 128 + 13 };
 
 // verbs, one file each
 extern const cli_verb cli_run, cli_sweep, cli_info, cli_check, cli_graph, cli_steady, cli_linearize,
-    cli_bode, cli_sensitivity, cli_fit, cli_build, cli_view, cli_plot, cli_convert, cli_crosscheck,
-    cli_tlm_inspect, cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
+    cli_bode, cli_sensitivity, cli_fit, cli_optimize, cli_build, cli_view, cli_plot, cli_convert,
+    cli_crosscheck, cli_tlm_inspect, cli_tlm_serve, cli_tlm_join, cli_tlm_watch;
 extern const cli_verb* const cli_verbs[];  // all of them, NULL at the end
 
 // options.c
@@ -114,6 +114,10 @@ FILE* cli_keep_output(void);
 // The items of --set, NAME=VALUE. *out, of as many items, is freed by the caller, also after a
 // failure. The items are cut at their "=".
 cpl_status cli_read_starts(const cpl_source* source, const cli_list* set, cpl_start** out);
+
+// The items of --measure, NAME=EXPRESSION or EXPRESSION. *out, of as many items, is freed by the
+// caller, also after a failure; its texts are those of the list, which are cut at their "=".
+cpl_status cli_read_measures(cpl_context* ctx, const cli_list* list, cpl_measure_def** out);
 
 // The page of a result: "dir/out.csv" -> "dir/out.html".
 void cli_page_name(const char* result, char* page, size_t size);

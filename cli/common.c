@@ -307,3 +307,17 @@ cpl_status cli_find_solver(cpl_context* ctx, const char* where, const char* name
   return cpl_fail(ctx, CPL_ERR_INPUT, "%s: there is no solver %s%s; solvers are %s", where, name,
                   near, cpl_solver_names());
 }
+
+cpl_status cli_read_measures(cpl_context* ctx, const cli_list* list, cpl_measure_def** out) {
+  *out = calloc(list->n + 1, sizeof **out);
+  if (*out == NULL) return cpl_fail(ctx, CPL_ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < list->n; i++) {
+    char* text = (char*)list->items[i];
+    char* equals = strchr(text, '=');
+    const bool comparison = equals != NULL && equals > text && strchr("<>=!", equals[-1]) != NULL;
+    const bool named = equals != NULL && !comparison && equals[1] != '=';
+    if (named) *equals = '\0';
+    (*out)[i] = (cpl_measure_def){.name = text, .text = named ? equals + 1 : text};
+  }
+  return CPL_OK;
+}

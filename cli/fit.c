@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "format/csv.h"
 #include "format/file.h"
+#include "format/number.h"
 #include "format/text.h"
 #include "search.h"
 
 typedef struct fit_args {
   cli_search_args search;
-  cli_list data, sigma;
-  const char *loss, *output;
+  cli_list data, sigma, output;
+  const char* loss;
   double scale, confidence;
   bool differences;
 } fit_args;
@@ -286,9 +288,73 @@ static void warn(const fit_session* s) {
                 (long long)f->runs, f->failure);
 }
 
+static void put_field(FILE* out, const char* text) {
+  if (!cpli_csv_needs_quotes(text)) {
+    fputs(text, out);
+    return;
+  }
+  fputc('"', out);
+  for (; *text != '\0'; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+// Time, measured, fitted, residual and standard deviation of every row.
+static void write_rows(FILE* out, const fit_session* s) {
+  char text[CPLI_NUMBER_SIZE];
+  fputs("data,variable,time,measured,fitted,residual,sigma\n", out);
+  for (size_t i = 0; i < s->fit->n_columns; i++) {
+    const cpl_fit_column* c = &s->fit->columns[i];
+    for (size_t k = 0; k < c->n; k++) {
+      const double row[] = {c->time[k], c->measured[k], c->fitted[k], c->measured[k] - c->fitted[k],
+                            c->sigma[k]};
+      put_field(out, s->data[c->data].path);
+      fputc(',', out);
+      put_field(out, c->name);
+      for (size_t v = 0; v < CPLI_COUNT(row); v++) {
+        cpli_format_double(text, row[v]);
+        fprintf(out, ",%s", text);
+      }
+      fputc('\n', out);
+    }
+  }
+}
+
+static cpl_status write_csv(const fit_session* s, const char* path) {
+  char* text = NULL;
+  size_t size = 0;
+  FILE* file = open_memstream(&text, &size);
+  if (file != NULL) write_rows(file, s);
+  bool fine = file != NULL && ferror(file) == 0;
+  if (file != NULL) fine = fclose(file) == 0 && fine;
+  const cpl_status st = fine ? cpli_file_make(s->search.ctx, path, text, size) : no_memory(s);
+  free(text);
+  return st;
+}
+
+static cpl_status write_page(const fit_session* s, const char* path) {
+  const cpl_fit* f = s->fit;
+  const char** names = calloc(s->args->data.n + 1, sizeof *names);
+  if (names == NULL) return no_memory(s);
+  for (size_t i = 0; i < s->args->data.n; i++) names[i] = s->data[i].path;
+  cpl_view_def def = cpl_default_view_def();
+  def.path = path;
+  def.title = s->search.path;
+  const cpl_status st = cpl_fit_write(s->search.ctx, f, names, &def);
+  free(names);
+  return st;
+}
+
 static cpl_status write_results(fit_session* s) {
   const cpl_fit* f = s->fit;
-  return f->converged ? cli_search_write(&s->search, f->parameters, f->n_parameters) : CPL_OK;
+  const cli_list* outputs = &s->args->output;
+  if (!f->converged) return CPL_OK;
+  cpl_status st = cli_search_write(&s->search, f->parameters, f->n_parameters);
+  for (size_t i = 0; i < outputs->n && st >= 0; i++)
+    st = (cli_ends_with(outputs->items[i], ".csv") ? write_csv : write_page)(s, outputs->items[i]);
+  return st;
 }
 
 static int report(fit_session* s, cpl_status st) {
@@ -307,6 +373,11 @@ static int run_fit(void* args_, int n, char** operands) {
   const fit_args* args = args_;
   (void)n;
   fit_session s = {.args = args};
+  for (size_t i = 0; i < args->output.n; i++)
+    if (!cli_ends_with(args->output.items[i], ".html") &&
+        !cli_ends_with(args->output.items[i], ".csv"))
+      return cli_usage_error("-o %s: a fit is written as a page (.html) or a table (.csv)",
+                             args->output.items[i]);
   int code = cli_search_begin(&s.search, &args->search, operands[0]);
   if (code == CLI_OK) {
     cpl_status st = cli_search_open(&s.search);
@@ -342,6 +413,9 @@ static const cli_option options[] = {
     {"confidence", 0, "P", "of the intervals; default: 0.95", CLI_NUMBER, AT(confidence)},
     {"differences", 0, NULL, "derivatives by differences of runs, where sensitivities are offered",
      CLI_FLAG, AT(differences)},
+    {"output", 'o', "FILE",
+     "a page (.html) with data, fit and residuals, or a table (.csv) of them; may be repeated",
+     CLI_LIST, AT(output)},
     {"ignore-extra", 0, NULL, "ignore columns of the data that match no variable", CLI_FLAG,
      CLI_SEARCH_AT(ignore_extra)},
     CLI_SEARCH_OPTIONS,

@@ -9,26 +9,13 @@
 #include "cli.h"
 #include "interrupt.h"
 
-const cli_verb* const cli_verbs[] = {&cli_run,
-                                     &cli_sweep,
-                                     &cli_info,
-                                     &cli_check,
-                                     &cli_graph,
-                                     &cli_steady,
-                                     &cli_linearize,
-                                     &cli_bode,
-                                     &cli_sensitivity,
-                                     &cli_fit,
-                                     &cli_build,
-                                     &cli_view,
-                                     &cli_plot,
-                                     &cli_convert,
-                                     &cli_crosscheck,
-                                     &cli_tlm_inspect,
-                                     &cli_tlm_serve,
-                                     &cli_tlm_join,
-                                     &cli_tlm_watch,
-                                     NULL};
+const cli_verb* const cli_verbs[] = {&cli_run,        &cli_sweep,       &cli_info,
+                                     &cli_check,      &cli_graph,       &cli_steady,
+                                     &cli_linearize,  &cli_bode,        &cli_sensitivity,
+                                     &cli_fit,        &cli_optimize,    &cli_build,
+                                     &cli_view,       &cli_plot,        &cli_convert,
+                                     &cli_crosscheck, &cli_tlm_inspect, &cli_tlm_serve,
+                                     &cli_tlm_join,   &cli_tlm_watch,   NULL};
 
 int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);  // the parent process may ignore it, which is inherited

@@ -92,24 +92,6 @@ static cpl_status keep_case(void* user, const cpl_study_columns* columns,
 
 //------------------------------------ preparation ------------------------------------
 
-// NAME=EXPRESSION
-static cpl_status read_measures(sweep* s) {
-  const cli_list* list = &s->args->measures;
-  s->measures = calloc(list->n + 1, sizeof *s->measures);
-  if (s->measures == NULL) return cpl_fail(s->ctx, CPL_ERR_NOMEM, "out of memory");
-  for (size_t i = 0; i < list->n; i++) {
-    char* text = (char*)list->items[i];
-    char* equals = strchr(text, '=');
-    const bool comparison = equals != NULL && equals > text && strchr("<>=!", equals[-1]) != NULL;
-    const bool named = equals != NULL && !comparison && equals[1] != '=';
-    if (named) *equals = '\0';
-    s->measures[i] = (cpl_measure_def){.name = text, .text = named ? equals + 1 : text};
-  }
-  s->def.measures = s->measures;
-  s->def.n_measures = list->n;
-  return CPL_OK;
-}
-
 // A design has one kind; those that take a number of samples have options of their own.
 static cpl_status choose_design(const sweep* s, cpl_design_texts* texts) {
   const sweep_args* a = s->args;
@@ -235,7 +217,8 @@ static cpl_status run_all(sweep* s) {
   if (st >= 0) st = cli_open(s->ctx, s->path, how, &s->source);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
-  if (st >= 0) st = read_measures(s);
+  if (st >= 0) st = cli_read_measures(s->ctx, &a->measures, &s->measures);
+  s->def.measures = s->measures, s->def.n_measures = a->measures.n;
   if (st >= 0) st = make_design(s);
   cpl_source_destroy(s->source);  // each worker opens the file
   s->source = NULL;

@@ -22,10 +22,12 @@ STUDY = ("study/study.html", ["page.css", "study/study.css"], [],
          ["embedded.js", "parts.js", "colours.js", "axes.js", "link.js"] +
          ["study/%s.js" % name for name in ("cases", "colour", "raster", "painter", "chart", "parallel", "order", "curves", "scatter", "influence",
                                             "statistics", "side", "state", "study")])
+FIT = ("fit/fit.html", ["page.css", "fit/fit.css"], [], ["embedded.js", "parts.js", "axes.js", "fit/fit.js"])
 PAGES = {
     "results.html": (*RESULTS, "'none'"),
     "live.html": (*RESULTS, "'self'"),
     "study.html": (*STUDY, "'none'"),
+    "fit.html": (*FIT, "'none'"),
     "graph.html": ("graph.html", ["page.css", "graph.css"], [("elkjs", "lib/elk.bundled.js")], ["diagram.js", "graph.js"], "'none'"),
 }
 

@@ -172,6 +172,75 @@ typedef struct cpl_fit {
 CPL_API cpl_status cpl_fit_run(cpl_context* ctx, const cpl_fit_def* def, cpl_fit** out);
 CPL_API void cpl_fit_destroy(cpl_fit* fit);  ///< Nullable: fit
 
+//------------------------------------ optimization ------------------------------------
+
+/// The algorithms (of NLopt): constant, name, description.
+#define CPL_OPTIMIZER_LIST(X)                                                           \
+  X(CPL_OPTIMIZER_SLSQP, "slsqp", "sequential quadratic programming, with derivatives") \
+  X(CPL_OPTIMIZER_COBYLA, "cobyla",                                                     \
+    "linear models, without derivatives: where the objective is not smooth")
+
+typedef enum cpl_optimizer {
+#define X(kind, name, text) kind,
+  CPL_OPTIMIZER_LIST(X)
+#undef X
+} cpl_optimizer;
+
+/// The names of CPL_OPTIMIZER_LIST. Returns false for any other name.
+CPL_API bool cpl_optimizer_by_name(const char* name, cpl_optimizer* out);
+
+/// What to optimize. Start from cpl_default_optimize_def(), then change what you need.
+typedef struct cpl_optimize_def {
+  size_t size;  ///< set by cpl_default_optimize_def()
+  /// The file and how it is simulated, as in cpl_fit_def.
+  const cpl_experiment_settings* experiment;
+  const cpl_vary* vary;
+  size_t n_vary;
+  const cpl_measure_def* measures;  ///< that expressions can use; with those of the file
+  size_t n_measures;
+  const char* minimize;  ///< an expression over measures and functions of the run (docs/studies.md)
+  bool maximize;         ///< its value, instead
+  const char* const* subject_to;  ///< "EXPR <= EXPR", "EXPR >= EXPR" or "EXPR == EXPR"
+  size_t n_subject_to;
+  cpl_optimizer method;
+  double tolerance;             ///< relative change of parameters that ends the search; 0: 1e-6
+  double constraint_tolerance;  ///< by which constraints may be violated; 0: 1e-6
+  int32_t max_runs;             ///< 0: 10000
+  void (*on_progress)(void* user, const cpl_search_progress* progress);  ///< Nullable
+  void* user;                                                            ///< passed to it
+} cpl_optimize_def;
+
+CPL_DEFAULTS(optimize_def)  ///< cpl_default_optimize_def()
+
+typedef struct cpl_optimum_constraint {
+  const char* text;
+  double excess;     ///< by which it is violated; negative: how far it is from its limit
+  bool met, active;  ///< active: at its limit, to a hundred tolerances
+} cpl_optimum_constraint;
+
+/// The result of an optimization. Of the parameters, deviations and intervals are unknown.
+typedef struct cpl_optimum {
+  bool converged;
+  const char* end;  ///< why the search ended
+  const cpl_varied* parameters;
+  size_t n_parameters;
+  double value;  ///< of the objective
+  const cpl_optimum_constraint* constraints;
+  size_t n_constraints;
+  int64_t runs, failed;
+  const char* failure;  ///< the reason of the first run that failed; NULL: none
+} cpl_optimum;
+
+/// Find the values of the parameters within their bounds for which an objective is smallest, or
+/// largest, and constraints hold: a local optimum.
+/// Owned:    *out by the caller, who calls cpl_optimum_destroy().
+/// Returns:  CPL_ERR_UNSUPPORTED without the library NLopt; CPL_ERR_SOLVER where no values meet the
+///           constraints or the search did not come to its end, CPL_ERR_CANCELLED: *out then has
+///           the best values so far, where there are any; otherwise *out is NULL after a failure.
+CPL_API cpl_status cpl_optimize_run(cpl_context* ctx, const cpl_optimize_def* def,
+                                    cpl_optimum** out);
+CPL_API void cpl_optimum_destroy(cpl_optimum* optimum);  ///< Nullable: optimum
+
 #ifdef __cplusplus
 }
 #endif

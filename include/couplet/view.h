@@ -8,6 +8,7 @@
 //   cpl_status st = cpl_view_write(ctx, table, &def);
 #pragma once
 
+#include "couplet/fit.h"
 #include "couplet/frequency.h"
 #include "couplet/run.h"
 
@@ -69,6 +70,14 @@ CPL_API cpl_status cpl_frequency_write(cpl_context* ctx, const cpl_frequency* f,
 /// not that of a study, or too large for a page, or when one of `only`, `across` and `up` matches
 /// nothing; otherwise as cpl_view_write().
 CPL_API cpl_status cpl_view_study(cpl_context* ctx, const char* file, const cpl_view_def* def);
+
+//------------------------------------ fits ------------------------------------
+
+/// Write a page with a fit (couplet/fit.h): its parameters, the data with what was fitted, and the
+/// residuals. data: names of the data. Of `def` are used: path (.html) and title.
+/// Returns: as cpl_view_write().
+CPL_API cpl_status cpl_fit_write(cpl_context* ctx, const cpl_fit* fit, const char* const* data,
+                                 const cpl_view_def* def);
 
 //------------------------------------ systems ------------------------------------
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._model import Declaration, Model, Stepper, Values
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
+    from ._search import Constraint, Fit, FitColumn, Optimum, Varied, fit, optimize
     from ._sensitivity import sensitivity
     from ._steady import Steady, steady
     from ._study import Case, Influence, Study, sweep
@@ -47,6 +48,7 @@ _MODULES = {
     "_model": ("Declaration", "Model", "Stepper", "Values"),
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
+    "_search": ("Constraint", "Fit", "FitColumn", "Optimum", "Varied", "fit", "optimize"),
     "_sensitivity": ("sensitivity",),
     "_steady": ("Steady", "steady"),
     "_study": ("Case", "Influence", "Study", "sweep"),
@@ -74,11 +76,14 @@ __all__ = [
     "Cancelled",
     "Case",
     "Column",
+    "Constraint",
     "Declaration",
     "Error",
     "Experiment",
     "FileError",
     "Finding",
+    "Fit",
+    "FitColumn",
     "Frequency",
     "Influence",
     "Info",
@@ -86,6 +91,7 @@ __all__ = [
     "Linear",
     "Model",
     "ModelError",
+    "Optimum",
     "Reader",
     "Result",
     "Run",
@@ -100,6 +106,7 @@ __all__ = [
     "Values",
     "Variable",
     "Variables",
+    "Varied",
     "Warning",
     "Writer",
     "bode",
@@ -107,9 +114,11 @@ __all__ = [
     "check",
     "convert",
     "draw",
+    "fit",
     "info",
     "linearize",
     "open",
+    "optimize",
     "read",
     "sensitivity",
     "simulate",

@@ -162,6 +162,12 @@ void core_run_release(core_run* run, core_child* child);
 /// float64 arrays.
 PyObject* core_statistics(PyObject* module, PyObject* args);
 
+//------------------------------------ search.c ------------------------------------
+
+/// fit(...) and optimize(...): see search.c.
+PyObject* core_fit(PyObject* module, PyObject* args);
+PyObject* core_optimize(PyObject* module, PyObject* args);
+
 //------------------------------------ tables of the module ------------------------------------
 
 bool core_add_rows(PyObject* module);

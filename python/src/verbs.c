@@ -520,6 +520,8 @@ PyMethodDef core_verbs[] = {
     {"read", read_results, METH_VARARGS, "read(path): a result file."},
     {"view", view, METH_VARARGS, "view(path, columns, values, title, only): a page or a picture."},
     {"diagram", core_diagram, METH_VARARGS, "diagram(settings, path, svg, log_level): a picture."},
+    {"fit", core_fit, METH_VARARGS, "Parameters from measurements."},
+    {"optimize", core_optimize, METH_VARARGS, "Parameters that are best for a measure of a run."},
     {"statistics", core_statistics, METH_VARARGS,
      "statistics(results, probabilities): moments and quantiles."},
     {"solvers", solvers, METH_NOARGS, "Names of the solvers."},

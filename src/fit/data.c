@@ -133,7 +133,8 @@ static cpl_status take_column(cpli_data* d, const cpli_trials* trials, size_t c,
   }
   const cpl_variable* v = &desc->vars[index];
   for (size_t i = 0; i < trials->n; i++)
-    if (strcmp(trials->list[i].name, v->name) == 0 && v->causality == CPL_CAUSALITY_PARAMETER)
+    if (strcmp(trials->list[i].name, v->name) == 0 &&
+        (v->causality == CPL_CAUSALITY_PARAMETER || v->causality == CPL_CAUSALITY_INPUT))
       return column_fails(d, c, "it is varied, and cannot be given by the data");
   if (v->causality == CPL_CAUSALITY_INPUT) return drive(d, trials, c, v);
   if (v->causality != CPL_CAUSALITY_PARAMETER) return compare(d, desc, c, v);
@@ -171,12 +172,16 @@ static bool allocate(cpli_data* d, const cpli_trials* trials, const cpl_fit_data
   d->starts = cpli_alloc(d->ctx, n + data->n_starts, sizeof *d->starts);
   d->texts = cpli_alloc(d->ctx, n + data->n_starts, sizeof *d->texts);
   d->inputs = cpli_alloc(d->ctx, n + trials->settings.n_inputs, sizeof *d->inputs);
-  d->record = cpli_alloc(d->ctx, n, sizeof *d->record);
-  d->last = cpli_alloc(d->ctx, n, sizeof *d->last);
-  d->recorded = cpli_alloc(d->ctx, n, sizeof *d->recorded);
-  d->values = cpli_alloc(d->ctx, n * d->n_rows, sizeof *d->values);
+  const size_t all = n * (1 + trials->n);
+  d->record = cpli_alloc(d->ctx, all, sizeof *d->record);
+  d->pairs = cpli_alloc(d->ctx, all, sizeof *d->pairs);
+  d->varied = cpli_alloc(d->ctx, trials->n, sizeof *d->varied);
+  d->last = cpli_alloc(d->ctx, all, sizeof *d->last);
+  d->recorded = cpli_alloc(d->ctx, all, sizeof *d->recorded);
+  d->values = cpli_alloc(d->ctx, all * d->n_rows, sizeof *d->values);
   return d->columns != NULL && d->starts != NULL && d->texts != NULL && d->inputs != NULL &&
-         d->record != NULL && d->last != NULL && d->recorded != NULL && d->values != NULL;
+         d->record != NULL && d->pairs != NULL && d->varied != NULL && d->last != NULL &&
+         d->recorded != NULL && d->values != NULL;
 }
 
 static cpl_status check_starts(const cpli_data* d, const cpli_trials* trials) {
@@ -186,6 +191,23 @@ static cpl_status check_starts(const cpli_data* d, const cpli_trials* trials) {
         return cpl_fail(d->ctx, CPL_ERR_INPUT,
                         "%s: %s is varied, and cannot be set for one data set", d->name,
                         d->starts[i].name);
+  return CPL_OK;
+}
+
+// dy/dk, with k running fastest.
+static cpl_status name_pairs(cpli_data* d, const cpli_trials* trials) {
+  d->n_vary = trials->n;
+  for (size_t j = 0; j < d->n_vary; j++) d->varied[j] = trials->list[j].name;
+  for (size_t i = 0; i < d->n_columns * d->n_vary; i++) {
+    const char *y = d->record[i / d->n_vary], *k = d->varied[i % d->n_vary];
+    d->pairs[i] = cpli_printf(d->ctx, "d%s/d%s", y, k);
+    if (d->pairs[i] == NULL) return cpli_nomem(d->ctx);
+    d->n_pairs++;
+    d->record[d->n_columns + i] = d->pairs[i];
+  }
+  d->sensitivity = cpl_default_sensitivity_def();
+  d->sensitivity.of = d->record, d->sensitivity.n_of = d->n_columns;
+  d->sensitivity.to = d->varied, d->sensitivity.n_to = d->n_vary;
   return CPL_OK;
 }
 
@@ -211,7 +233,7 @@ cpl_status cpli_data_open(cpli_data* d, const cpli_trials* trials, const cpl_fit
   if (st >= 0 && d->n_columns == 0)
     st = cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: no column is a variable that can be compared",
                   d->name);
-  return st;
+  return st < 0 ? st : name_pairs(d, trials);
 }
 
 void cpli_data_free(cpli_data* d) {
@@ -220,6 +242,9 @@ void cpli_data_free(cpli_data* d) {
     cpli_free(d->ctx, d->columns[i].values);
     cpli_free(d->ctx, d->columns[i].sigma);
   }
+  for (size_t i = 0; i < d->n_pairs; i++) cpli_free(d->ctx, d->pairs[i]);
+  cpli_free(d->ctx, d->pairs);
+  cpli_free(d->ctx, d->varied);
   cpl_table_destroy(d->owned);
   cpli_free(d->ctx, d->columns);
   cpli_free(d->ctx, d->starts);
@@ -233,8 +258,20 @@ void cpli_data_free(cpli_data* d) {
 
 //------------------------------------ values of a run ------------------------------------
 
-static bool is_held(const cpl_variable* v) {
+// The number of recorded curves.
+static size_t count_curves(const cpli_data* d) {
+  return d->n_columns + (d->derive ? d->n_pairs : 0);
+}
+
+static bool is_held(const cpli_data* d, size_t k) {
+  const cpl_variable* v = d->columns[k < d->n_columns ? k : (k - d->n_columns) / d->n_vary].v;
   return v->type != CPL_REAL || v->variability == CPL_VARIABILITY_DISCRETE;
+}
+
+bool cpli_data_can_derive(const cpli_data* d) {
+  for (size_t k = 0; k < d->n_columns; k++)
+    if (d->columns[k].v->type != CPL_REAL) return false;
+  return true;
 }
 
 static double number(const cpli_data* d, size_t k, const cpl_value* row) {
@@ -256,9 +293,9 @@ static cpl_status take_point(void* user, double t, const cpl_value* row) {
   const bool again = d->next > 0 && t == d->last_t;
   while (again && first > 0 && time[first - 1] == t && !is_left(d, first - 1)) first--;
   while (d->next < d->n_rows && time[d->next] <= t) d->next++;
-  for (size_t k = 0; k < d->n_columns; k++) {
+  for (size_t k = 0; k < count_curves(d); k++) {
     const double now = number(d, k, row), before = d->last[k];
-    const bool held = is_held(d->columns[k].v);
+    const bool held = is_held(d, k);
     for (size_t i = first; i < d->next; i++) {
       const bool here = !(time[i] < t) || !isfinite(d->last_t) || !(d->last_t < t);
       const double part = here ? 1 : (time[i] - d->last_t) / (t - d->last_t);
@@ -276,7 +313,7 @@ static cpl_status take_point(void* user, double t, const cpl_value* row) {
 static void set_run(void* user, cpl_experiment* e, cpl_run_def* run) {
   cpli_data* d = user;
   run->record = d->record;
-  run->n_record = d->n_columns;
+  run->n_record = count_curves(d);
   run->on_columns = NULL;
   run->on_point = take_point;
   run->user = d;
@@ -289,7 +326,7 @@ static void set_run(void* user, cpl_experiment* e, cpl_run_def* run) {
 static cpl_status find_columns(cpli_data* d, cpl_simulation* sim) {
   const cpli_recorder* r = &sim->recorder;
   d->sim = sim;
-  for (size_t k = 0; k < d->n_columns; k++) {
+  for (size_t k = 0; k < count_curves(d); k++) {
     size_t c = 0;
     while (c < r->n && strcmp(r->columns[c].name, d->record[k]) != 0) c++;
     if (c == r->n) return cpl_fail(d->ctx, CPL_ERR_INPUT, "%s is not recorded", d->record[k]);
@@ -301,7 +338,7 @@ static cpl_status find_columns(cpli_data* d, cpl_simulation* sim) {
 // Rows that are later than the end of the run by rounding have the last values.
 static void complete(cpli_data* d) {
   for (; d->next < d->n_rows; d->next++)
-    for (size_t k = 0; k < d->n_columns; k++) d->values[k * d->n_rows + d->next] = d->last[k];
+    for (size_t k = 0; k < count_curves(d); k++) d->values[k * d->n_rows + d->next] = d->last[k];
 }
 
 // Where output points cannot be chosen freely, rows are interpolated between those of the run.
@@ -324,11 +361,13 @@ static cpl_status simulate(void* user, cpl_experiment* e, cpl_simulation* sim) {
   return st;
 }
 
-cpli_trial_def cpli_data_trial(cpli_data* d) {
+cpli_trial_def cpli_data_trial(cpli_data* d, bool derive) {
+  d->derive = derive;
   return (cpli_trial_def){.starts = d->starts,
                           .n_starts = d->n_starts,
                           .inputs = d->inputs,
                           .n_inputs = d->n_inputs,
+                          .sensitivity = derive ? &d->sensitivity : NULL,
                           .user = d,
                           .set_run = set_run,
                           .simulate = simulate};

@@ -30,7 +30,12 @@ typedef struct cpli_data {
   char (*texts)[32];
   cpl_input* inputs;
   size_t n_inputs;
-  const char** record;  // the names of the columns
+  const char** record;  // the names of the columns, then those of their sensitivities
+  char** pairs;         // those names; n_pairs are made
+  size_t n_vary, n_pairs;
+  const char** varied;  // names
+  cpl_sensitivity_def sensitivity;
+  bool derive;  // the run has sensitivities
   double weight;
   // a run
   double* values;     // n_rows of each column
@@ -47,5 +52,8 @@ cpl_status cpli_data_open(cpli_data* d, const cpli_trials* trials, const cpl_fit
                           const cpl_fit_data* data);
 void cpli_data_free(cpli_data* d);
 
-/// A trial that fills `values`.
-cpli_trial_def cpli_data_trial(cpli_data* d);
+/// Names of sensitivities, so that runs can have them. Returns false where a column is no Real.
+bool cpli_data_can_derive(const cpli_data* d);
+/// A trial that fills `values`; derive: with sensitivities of each column to each parameter in
+/// turn.
+cpli_trial_def cpli_data_trial(cpli_data* d, bool derive);

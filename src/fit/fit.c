@@ -10,6 +10,7 @@
 
 #include "couplet/component.h"
 #include "fit/covariance.h"
+#include "fit/data.h"
 #include "fit/least_squares.h"
 #include "fit/libraries.h"
 #include "fit/loss.h"
@@ -199,6 +200,44 @@ static void report_run(void* user) {
   f->def.on_progress(f->def.user, &p);
 }
 
+// The results of all data sets: rows of columns of data, as the residuals are. Of a data set,
+// derivatives are those of each column in turn.
+static cpl_status simulate(void* user, const double* x, double* y, double* derivatives) {
+  fit* f = user;
+  size_t first = 0;
+  for (size_t i = 0; i < f->def.n_data; i++) {
+    cpli_data* d = &f->data[i];
+    const cpli_trial_def def = cpli_data_trial(d, derivatives != NULL);
+    const cpl_status st = cpli_trial_run(&f->trials, &def, x);
+    report_run(f);
+    if (st < 0 || st == CPL_RETRY) return st;
+    const size_t n_rows = d->n_rows, n = n_rows * d->n_columns;
+    const size_t n_all = derivatives != NULL ? n * (1 + f->n) : n;
+    for (size_t k = 0; k < n_all; k++)
+      if (!isfinite(d->values[k]))
+        return cpli_trial_failed(&f->trials, "%s: %s is %g at t=%.12g", d->name,
+                                 d->record[k / n_rows], d->values[k], d->table->time[k % n_rows]);
+    memcpy(y + first, d->values, n * sizeof *y);
+    for (size_t k = 0; k < d->n_columns * f->n && derivatives != NULL; k++)
+      memcpy(derivatives + k % f->n * f->m + first + k / f->n * n_rows, d->values + n + k * n_rows,
+             n_rows * sizeof *y);
+    first += n;
+  }
+  return CPL_OK;
+}
+
+// Sensitivities are used where every data set has them.
+static cpl_status find_sensitivities(fit* f, bool* can) {
+  cpl_status st = CPL_OK;
+  *can = !f->def.differences;
+  for (size_t i = 0; i < f->def.n_data && *can && st >= 0; i++) {
+    const cpli_trial_def trial = cpli_data_trial(&f->data[i], true);
+    *can = cpli_data_can_derive(&f->data[i]);
+    if (*can) st = cpli_trial_probe(&f->trials, &trial, can);
+  }
+  return st;
+}
+
 static cpl_status prepare(fit* f, const cpl_fit_def* def) {
   const cpli_minpack* library = NULL;
   size_t starts = 0;
@@ -218,10 +257,11 @@ static cpl_status prepare(fit* f, const cpl_fit_def* def) {
   f->residuals = cpli_alloc(f->ctx, 2 * f->m, sizeof *f->residuals);
   if (f->x == NULL || f->held == NULL || f->residuals == NULL) return cpli_nomem(f->ctx);
   f->sorted = f->residuals + f->m;
-  const cpli_trial_def trial = cpli_data_trial(&f->data[0]);
+  const cpli_trial_def trial = cpli_data_trial(&f->data[0], false);
+  cpli_points_def points = {.trials = &f->trials, .m = f->m, .user = f, .simulate = simulate};
   st = cpli_trials_guess(&f->trials, &trial);
-  if (st >= 0) st = cpli_points_init(&f->points, &f->trials, f->data, f->def.n_data);
-  f->points.on_run = report_run, f->points.user = f;
+  if (st >= 0) st = find_sensitivities(f, &points.sensitivities);
+  if (st >= 0) st = cpli_points_init(&f->points, &points);
   for (size_t j = 0; j < f->n && st >= 0; j++) f->x[j] = f->trials.list[j].guess;
   return st;
 }
@@ -447,7 +487,6 @@ static cpl_status describe(const fit* f, result* r) {
   r->fit.failed = f->trials.failed;
   r->fit.failure = f->trials.failure != NULL ? copy_text(r, f->trials.failure) : NULL;
   r->fit.end = copy_text(r, f->end);
-  r->fit.derivatives = "differences";
   return r->fit.end != NULL ? CPL_OK : cpli_nomem(f->ctx);
 }
 
@@ -566,6 +605,9 @@ static cpl_status finish(fit* f, cpl_status st, result* r) {
   r->fit.runs = f->trials.runs;
   r->fit.failed = f->trials.failed;
   r->fit.converged = st >= 0;
+  r->fit.derivatives = !f->points.def.sensitivities   ? "differences"
+                       : f->points.n_differences == 0 ? "sensitivities"
+                                                      : "sensitivities and differences";
   return st;
 }
 

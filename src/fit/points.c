@@ -8,10 +8,8 @@
 
 //------------------------------------ life ------------------------------------
 
-cpl_status cpli_points_init(cpli_points* p, cpli_trials* trials, cpli_data* data, size_t n_data) {
-  *p = (cpli_points){
-      .ctx = trials->ctx, .trials = trials, .data = data, .n_data = n_data, .n = trials->n};
-  for (size_t i = 0; i < n_data; i++) p->m += data[i].n_rows * data[i].n_columns;
+cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
+  *p = (cpli_points){.ctx = def->trials->ctx, .def = *def, .m = def->m, .n = def->trials->n};
   const size_t each = p->n + p->m + p->m * p->n;
   p->memory = cpli_alloc(p->ctx, 2 * each + 2 * p->m + p->n, sizeof *p->memory);
   if (p->memory == NULL) return cpli_nomem(p->ctx);
@@ -24,7 +22,7 @@ cpl_status cpli_points_init(cpli_points* p, cpli_trials* trials, cpli_data* data
   }
   p->at = p->memory + 2 * each + 2 * p->m;
   // the error of a difference is that of the solver, divided by the step, and the step's square
-  p->step = fmin(fmax(cbrt(10 * trials->experiment.rtol), 1e-5), 1e-2);
+  p->step = fmin(fmax(cbrt(def->trials->experiment.rtol), 1e-5), 1e-2);
   return CPL_OK;
 }
 
@@ -32,31 +30,29 @@ void cpli_points_free(cpli_points* p) {
   if (p->ctx != NULL) cpli_free(p->ctx, p->memory);
 }
 
-double cpli_points_noise(const cpli_points* p) { return 10 * p->step * p->step; }
+double cpli_points_noise(const cpli_points* p) {
+  return p->n_differences > 0 || !p->def.sensitivities ? 10 * p->step * p->step : 1e-6;
+}
 
 //------------------------------------ runs ------------------------------------
 
 static cpl_status simulate(cpli_points* p, const double* x, double* y) {
-  for (size_t i = 0; i < p->n_data; i++) {
-    cpli_data* d = &p->data[i];
-    const size_t n = d->n_rows * d->n_columns;
-    const cpli_trial_def def = cpli_data_trial(d);
-    const cpl_status st = cpli_trial_run(p->trials, &def, x);
-    if (p->on_run != NULL) p->on_run(p->user);
-    if (st < 0 || st == CPL_RETRY) return st;
-    for (size_t k = 0; k < n; k++)
-      if (!isfinite(d->values[k]))
-        return cpli_trial_failed(p->trials, "%s: %s is %g at t=%.12g", d->name,
-                                 d->record[k / d->n_rows], d->values[k],
-                                 d->table->time[k % d->n_rows]);
-    memcpy(y, d->values, n * sizeof *y);
-    y += n;
-  }
-  return CPL_OK;
+  return p->def.simulate(p->def.user, x, y, NULL);
 }
 
 static bool is_at(const cpli_points* p, const cpli_fit_point* point, const double* x) {
   return memcmp(point->x, x, p->n * sizeof *x) == 0;
+}
+
+// Where a run with sensitivities fails, as at an event that is not differentiable, one without them
+// may not.
+static cpl_status compute(cpli_points* p, const double* x, double* y, double* derivatives,
+                          bool* derived) {
+  *derived = p->def.sensitivities;
+  if (!p->def.sensitivities) return simulate(p, x, y);
+  const cpl_status st = p->def.simulate(p->def.user, x, y, derivatives);
+  *derived = st == CPL_OK;
+  return st == CPL_RETRY ? simulate(p, x, y) : st;
 }
 
 static cpl_status point_at(cpli_points* p, const double* x, cpli_fit_point** out) {
@@ -66,7 +62,7 @@ static cpl_status point_at(cpli_points* p, const double* x, cpli_fit_point** out
   if (*out == &p->best) return CPL_OK;
   p->last.x[0] = NAN;
   p->last.has_derivatives = false;
-  const cpl_status st = simulate(p, x, p->last.y);
+  const cpl_status st = compute(p, x, p->last.y, p->last.derivatives, &p->last.has_derivatives);
   if (st >= 0 && st != CPL_RETRY) memcpy(p->last.x, x, p->n * sizeof *x);
   return st;
 }
@@ -87,8 +83,13 @@ void cpli_points_keep(cpli_points* p) {
 
 cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same) {
   const cpli_fit_point* before = NULL;
+  bool derived = false;
   cpl_status st = cpli_points_at(p, x, &before);
-  if (st >= 0 && st != CPL_RETRY) st = simulate(p, x, p->shifted[0]);
+  if (st < 0 || st == CPL_RETRY) return st;
+  double* again = before == &p->best ? p->last.derivatives : p->best.derivatives;
+  if (before == &p->best) p->last.x[0] = NAN, p->last.has_derivatives = false;
+  else p->best.x[0] = NAN;
+  st = compute(p, x, p->shifted[0], again, &derived);
   *same = st == CPL_OK && memcmp(before->y, p->shifted[0], p->m * sizeof *before->y) == 0;
   return st;
 }
@@ -104,7 +105,7 @@ static double size_of(const cpl_varied* v, double x) {
 
 // Both steps stay within the bounds: at a bound they go to the same side.
 static void choose_steps(const cpli_points* p, size_t j, double x, double h[2]) {
-  const cpl_varied* v = &p->trials->list[j];
+  const cpl_varied* v = &p->def.trials->list[j];
   double step = p->step * size_of(v, x);
   if (isfinite(v->greatest - v->least)) step = fmin(step, 0.2 * (v->greatest - v->least));
   h[0] = -step, h[1] = step;
@@ -151,12 +152,13 @@ cpl_status cpli_points_derive(cpli_points* p, const double* x, const cpli_fit_po
   cpl_status st = point_at(p, x, &point);
   *out = point;
   if (st < 0 || st == CPL_RETRY || point->has_derivatives) return st;
+  p->n_differences++;
   for (size_t j = 0; j < p->n && st >= 0; j++) {
     st = difference(p, point, j);
     if (st != CPL_RETRY) continue;
     return cpl_fail(p->ctx, CPL_ERR_SOLVER,
                     "no derivative for %s can be found at %.12g: runs on both sides fail: %s",
-                    p->trials->list[j].name, x[j], p->trials->failure);
+                    p->def.trials->list[j].name, x[j], p->def.trials->failure);
   }
   point->has_derivatives = st >= 0;
   return st;

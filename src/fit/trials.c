@@ -28,8 +28,8 @@ static cpl_status check_target(const cpli_trials* t, const cpl_variable* v) {
   if (v->structural)
     return cannot_vary(t, v->name,
                        "it is fixed when the file is opened (sizes of arrays, delays, steps)");
-  if (v->causality == CPL_CAUSALITY_INPUT)
-    return cannot_vary(t, v->name, "it is an input; parameters and start values can");
+  if (t->settings.table != NULL && cpl_table_find(t->settings.table, v->name) >= 0)
+    return cannot_vary(t, v->name, "the table of inputs drives it");
   const char* why = cpli_not_settable(v);
   return why == NULL ? CPL_OK : cannot_vary(t, v->name, why);
 }
@@ -119,6 +119,7 @@ static cpl_status open_file(cpli_trials* t, const cpl_experiment_settings* setti
   if (st < 0) return st;
   t->settings.record = NULL, t->settings.n_record = 0;
   t->settings.on_model = NULL, t->settings.serve = NULL, t->settings.processes = false;
+  t->settings.sensitivity = NULL;
   st = cpl_experiment_create(t->ctx, &t->settings, &t->opener);
   if (st < 0) return st;
   t->source = cpl_experiment_source(t->opener);
@@ -183,7 +184,7 @@ static cpl_status make(cpli_trials* t, const cpli_trial_def* def, const double* 
   settings.starts = t->starts;
   settings.n_starts = list_starts(t, def, values);
   if (def->n_inputs > 0) settings.inputs = def->inputs, settings.n_inputs = def->n_inputs;
-  settings.on_model = def->on_model, settings.user = def->user;
+  settings.sensitivity = def->sensitivity;
   cpl_status st = cpl_experiment_create(t->ctx, &settings, e);
   if (st >= 0) st = cpl_experiment_prepare(*e);
   if (st < 0) return st;
@@ -225,6 +226,23 @@ cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const doubl
   cpli_log_mute(t->ctx, false);
   if (st >= 0) return CPL_OK;
   return is_of_trial(st) ? cpli_trial_failed(t, "%s", cpl_context_error(t->ctx)) : st;
+}
+
+cpl_status cpli_trial_probe(cpli_trials* t, const cpli_trial_def* def, bool* can) {
+  cpl_experiment* e = NULL;
+  cpl_simulation* sim = NULL;
+  cpli_log_mute(t->ctx, true);
+  const cpl_status st = make(t, def, NULL, &e, &sim);
+  cpl_simulation_destroy(sim);
+  cpl_experiment_destroy(e);
+  cpli_log_mute(t->ctx, false);
+  *can = st >= 0;
+  if (st >= 0 || st == CPL_ERR_NOMEM || st == CPL_ERR_CANCELLED) return st;
+  cpl_log(t->ctx, CPL_LOG_INFO, "",
+          "derivatives are differences, since sensitivities are not "
+          "available: %s",
+          cpl_context_error(t->ctx));
+  return CPL_OK;
 }
 
 //------------------------------------ guesses ------------------------------------

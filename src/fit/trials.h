@@ -42,6 +42,7 @@ typedef struct cpli_trial_def {
   size_t n_starts;
   const cpl_input* inputs;  // with those of the settings
   size_t n_inputs;
+  const cpl_sensitivity_def* sensitivity;                                      // Nullable
   void* user;                                                                  // passed to these:
   cpl_status (*on_model)(void* user, cpl_model* model);                        // Nullable
   void (*set_run)(void* user, cpl_experiment* e, cpl_run_def* run);            // what is recorded
@@ -51,6 +52,10 @@ typedef struct cpli_trial_def {
 /// Run it with these values. Returns: CPL_RETRY where the run failed with these values, which is
 /// counted and noted; a failure where no run can be made.
 cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values);
+
+/// Whether runs of this kind can be made, as those with sensitivities cannot always. Returns: the
+/// failure where memory is exhausted or the search is interrupted.
+cpl_status cpli_trial_probe(cpli_trials* t, const cpli_trial_def* def, bool* can);
 
 /// Count and note a trial whose results cannot be used. Returns: CPL_RETRY.
 CPL_PRINTF(2, 3) cpl_status cpli_trial_failed(cpli_trials* t, const char* fmt, ...);

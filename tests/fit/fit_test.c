@@ -139,6 +139,29 @@ static void a_decay_without_noise_is_found_exactly(void** state) {
   fitting_close(ctx, &f);
 }
 
+// Sensitivities give the same fit with fewer runs: of two parameters at least half of them.
+static void sensitivities_save_runs(void** state) {
+  cpl_context* ctx = *state;
+  fitting f;
+  decay_values(3, 0.8, 0.05, 9);
+  const cpl_table t = table_of(1, x_name);
+  fitting_open(ctx, &f, &decay);
+  fitting_vary(ctx, &f, "a=0.1:0.01:10");
+  fitting_vary(ctx, &f, "x=1");
+  fitting_add(&f, &t);
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK_STR(f.fit->derivatives, "sensitivities");
+  const int64_t runs = f.fit->runs;
+  const double value = f.fit->parameters[0].value, deviation = f.fit->parameters[0].deviation;
+  f.def.differences = true;
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK_STR(f.fit->derivatives, "differences");
+  CHECK(f.fit->runs >= 2 * runs);
+  CHECK_NEAR(f.fit->parameters[0].value, value, 1e-5);
+  CHECK_NEAR(f.fit->parameters[0].deviation / deviation, 1, 1e-4);
+  fitting_close(ctx, &f);
+}
+
 // How often intervals of 95 % contain the truth: of 40 fits, at most 2 of a million have less than
 // 31, if the intervals are right.
 static void intervals_contain_the_truth(void** state) {
@@ -435,6 +458,7 @@ int main(void) {
       cmocka_unit_test(a_line_has_the_intervals_of_the_textbooks),
       cmocka_unit_test(rows_have_deviations_of_their_own),
       cmocka_unit_test(a_decay_without_noise_is_found_exactly),
+      cmocka_unit_test(sensitivities_save_runs),
       cmocka_unit_test(intervals_contain_the_truth),
       cmocka_unit_test(what_data_do_not_determine_is_named),
       cmocka_unit_test(bounds_hold_parameters),

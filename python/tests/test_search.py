@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 the couplet developers
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fits and optimizations in Python against closed forms."""
+
+import math
+
+import couplet
+import numpy as np
+import pytest
+
+
+class Decay(couplet.Model):
+    """x' = -k x"""
+
+    states = {"x": 2.0}
+    parameters = {"k": 0.5}
+
+    def derivatives(self, v):
+        return [-v.p[0] * v.x[0]]
+
+
+@pytest.fixture
+def tank(root):
+    return root / "examples" / "tank_level" / "tank.c"
+
+
+@pytest.fixture
+def measured(tank):
+    run = couplet.simulate(tank, stop=300, interval=10, set={"drain": 0.0035}, rtol=1e-10)
+    noise = np.random.default_rng(3).normal(0, 0.002, len(run.time))
+    return {"time": run.time, "level": run["level"] + noise}
+
+
+def test_fit(tank, measured):
+    calls = []
+    f = couplet.fit(tank, measured, {"drain": (0.003, 0.001, 0.01), "level": None}, stop=300, progress=calls.append)
+    p = f.parameters["drain"]
+    assert p.low < 0.0035 < p.high and 0 < p.deviation < 1e-4 and p.unit == "m2"
+    assert f["drain"] == p.value and f.correlation.shape == (2, 2) and not p.undetermined
+    assert f.failed == 0 and f.failure is None and f.runs == calls[-1]["runs"]
+    column = f.columns[0]
+    assert column.name == "level" and column.estimated
+    np.testing.assert_array_equal(column.measured, measured["level"])
+    assert column.rms == pytest.approx(math.sqrt(np.mean((column.measured - column.fitted) ** 2)))
+    assert f"drain = {p.value:.6g} +- " in repr(f)
+
+
+def test_several_data(tank, measured):
+    other = couplet.simulate(tank, stop=100, interval=10, set={"drain": 0.0035, "level": 3})
+    f = couplet.fit(
+        tank,
+        [measured, ({"time": other.time, "level": other["level"]}, {"level": 3, "weight": 2})],
+        ["drain=0.003"],
+        stop=300,
+        sigma={"level": 0.002},
+        loss="huber",
+    )
+    assert f["drain"] == pytest.approx(0.0035, rel=1e-3)
+    assert [c.data for c in f.columns] == [0, 1] and not f.columns[0].estimated
+
+
+def test_optimize(tank):
+    best = couplet.optimize(
+        tank, {"drain": (0.003, 0.001, 0.01)}, maximize="final(level)", subject_to="max(level) <= 1.2", stop=300
+    )
+    assert best.constraints[0].active and best.value == pytest.approx(1.2, rel=1e-5)
+    assert "drain" in repr(best)
+
+
+def test_mistakes(tank, measured):
+    with pytest.raises(couplet.InputError, match="is it drain"):
+        couplet.fit(tank, measured, "drian", stop=300)
+    with pytest.raises(couplet.InputError, match="outside of the run"):
+        couplet.fit(tank, measured, "drain", stop=100)
+    with pytest.raises(ValueError, match="loss is squares"):
+        couplet.fit(tank, measured, "drain", loss="abs", stop=300)
+    with pytest.raises(couplet.InputError, match="row 1"):
+        couplet.fit(tank, {"time": [0, 1, 2], "level": [1, math.nan, 2]}, "drain")
+    with pytest.raises(TypeError, match="minimize or maximize"):
+        couplet.optimize(tank, "drain")
+    with pytest.raises(couplet.InputError, match="expected EXPR <= EXPR"):
+        couplet.optimize(tank, "drain", minimize="final(level)", subject_to="final(level)")
+
+    def stop(state):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        couplet.fit(tank, measured, "drain", stop=300, progress=stop)
