@@ -257,9 +257,10 @@ static cpl_status prepare(fit* f, const cpl_fit_def* def) {
   f->residuals = cpli_alloc(f->ctx, 2 * f->m, sizeof *f->residuals);
   if (f->x == NULL || f->held == NULL || f->residuals == NULL) return cpli_nomem(f->ctx);
   f->sorted = f->residuals + f->m;
-  const cpli_trial_def trial = cpli_data_trial(&f->data[0], false);
+  const cpli_data* first = &f->data[0];
   cpli_points_def points = {.trials = &f->trials, .m = f->m, .user = f, .simulate = simulate};
-  st = cpli_trials_guess(&f->trials, &trial);
+  st =
+      cpli_trials_guess(&f->trials, first->starts, first->n_starts, first->inputs, first->n_inputs);
   if (st >= 0) st = find_sensitivities(f, &points.sensitivities);
   if (st >= 0) st = cpli_points_init(&f->points, &points);
   for (size_t j = 0; j < f->n && st >= 0; j++) f->x[j] = f->trials.list[j].guess;

@@ -368,8 +368,7 @@ static cpl_status prepare(optimization* o, const cpl_optimize_def* def) {
     st = cpli_trials_open(&o->trials, o->ctx, o->def.experiment, o->def.vary, o->def.n_vary, 0,
                           o->def.max_runs);
   if (st >= 0) st = parse(o);
-  const cpli_trial_def trial = {.user = o, .set_run = set_run};
-  if (st >= 0) st = cpli_trials_guess(&o->trials, &trial);
+  if (st >= 0) st = cpli_trials_guess(&o->trials, NULL, 0, NULL, 0);
   const cpli_points_def points = {.trials = &o->trials, .m = o->m, .user = o, .simulate = simulate};
   if (st >= 0) st = cpli_points_init(&o->points, &points);
   if (st < 0) return st;

@@ -259,18 +259,29 @@ static cpl_status check_guess(const cpli_trials* t, const cpl_varied* v) {
   return cannot_vary(t, v->name, text);
 }
 
-cpl_status cpli_trials_guess(cpli_trials* t, const cpli_trial_def* def) {
+// The values that they have after the initialisation: FMUs need not know them before.
+static cpl_status find_guesses(cpli_trials* t, const cpli_trial_def* def) {
   cpl_experiment* e = NULL;
   cpl_simulation* sim = NULL;
   cpl_status st = make(t, def, NULL, &e, &sim);
-  if (st >= 0) st = cpli_run_set_starts(sim);
-  for (size_t i = 0; i < t->n && st >= 0; i++) {
-    cpl_varied* v = &t->list[i];
-    if (isnan(v->guess)) st = cpl_simulation_get(sim, v->name, &v->guess);
-    v->value = v->guess;
-    if (st >= 0) st = check_guess(t, v);
-  }
+  if (st >= 0) st = cpl_simulation_start(sim);
+  for (size_t i = 0; i < t->n && st >= 0; i++)
+    if (isnan(t->list[i].guess)) st = cpl_simulation_get(sim, t->list[i].name, &t->list[i].guess);
   cpl_simulation_destroy(sim);
   cpl_experiment_destroy(e);
+  return st;
+}
+
+cpl_status cpli_trials_guess(cpli_trials* t, const cpl_start* starts, size_t n_starts,
+                             const cpl_input* inputs, size_t n_inputs) {
+  const cpli_trial_def def = {
+      .starts = starts, .n_starts = n_starts, .inputs = inputs, .n_inputs = n_inputs};
+  bool missing = false;
+  for (size_t i = 0; i < t->n; i++) missing = missing || isnan(t->list[i].guess);
+  cpl_status st = missing ? find_guesses(t, &def) : CPL_OK;
+  for (size_t i = 0; i < t->n && st >= 0; i++) {
+    t->list[i].value = t->list[i].guess;
+    st = check_guess(t, &t->list[i]);
+  }
   return st;
 }

@@ -60,6 +60,8 @@ cpl_status cpli_trial_probe(cpli_trials* t, const cpli_trial_def* def, bool* can
 /// Count and note a trial whose results cannot be used. Returns: CPL_RETRY.
 CPL_PRINTF(2, 3) cpl_status cpli_trial_failed(cpli_trials* t, const char* fmt, ...);
 
-/// The values that parameters have without being varied replace guesses that were not given. All
-/// guesses must lie within their bounds.
-cpl_status cpli_trials_guess(cpli_trials* t, const cpli_trial_def* def);
+/// The values that parameters have without being varied, after an initialisation with these start
+/// values and inputs, replace guesses that were not given. All guesses must lie within their
+/// bounds.
+cpl_status cpli_trials_guess(cpli_trials* t, const cpl_start* starts, size_t n_starts,
+                             const cpl_input* inputs, size_t n_inputs);
