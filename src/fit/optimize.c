@@ -285,10 +285,9 @@ static double scale_of(const cpl_varied* v) {
   return isfinite(range) ? range : 1;
 }
 
-static bool set_up(optimization* o, double* least, double* greatest) {
+static bool set_up(optimization* o, cpl_optimizer method, double* least, double* greatest) {
   const cpli_nlopt* l = o->library;
-  o->opt =
-      l->nlopt_create(l->nlopt_algorithm_from_string(algorithms[o->def.method]), (unsigned)o->n);
+  o->opt = l->nlopt_create(l->nlopt_algorithm_from_string(algorithms[method]), (unsigned)o->n);
   if (o->opt == NULL) return false;
   for (size_t j = 0; j < o->n; j++) {
     least[j] = o->trials.list[j].least / o->scale[j];
@@ -312,7 +311,6 @@ static const char* reason(int code) {
   switch (code) {
     case 3: return "the objective changes no more";
     case 4: return "the parameters change no more";
-    case -4: return "rounding limits further progress";
     default: return code > 0 ? "the search has ended" : "the search has failed";
   }
 }
@@ -320,7 +318,7 @@ static const char* reason(int code) {
 static cpl_status check_result(optimization* o, int code) {
   if (o->st < 0) return o->st;
   o->end = reason(code);
-  if (code < 0 && code != -4)
+  if (code < 0)
     return cpl_fail(o->ctx, CPL_ERR_SOLVER, "the optimization failed (NLopt: %d)", code);
   if (o->is_best_met) return CPL_OK;
   return cpl_fail(o->ctx, CPL_ERR_SOLVER,
@@ -328,25 +326,37 @@ static cpl_status check_result(optimization* o, int code) {
                   o->best_excess);
 }
 
+// One search from the best point so far. *code: the result of NLopt.
+static cpl_status search_with(optimization* o, cpl_optimizer method, int* code) {
+  double value = NAN;
+  double* z = cpli_alloc(o->ctx, 3 * o->n, sizeof *z);
+  if (z == NULL) return cpli_nomem(o->ctx);
+  for (size_t j = 0; j < o->n; j++) z[j] = o->best_x[j] / o->scale[j];
+  o->value_scale = o->best != 0 ? fabs(o->best) : 1;
+  const bool fine = set_up(o, method, z + o->n, z + 2 * o->n);
+  if (fine) *code = o->library->nlopt_optimize(o->opt, z, &value);
+  if (o->opt != NULL) o->library->nlopt_destroy(o->opt);
+  o->opt = NULL;
+  cpli_free(o->ctx, z);
+  return fine ? CPL_OK : cpli_nomem(o->ctx);
+}
+
+// Where a search with derivatives finds no better point, or comes to nothing that meets the
+// constraints, one without derivatives follows: it may be no optimum.
 static cpl_status search(optimization* o) {
   const cpli_fit_point* point = NULL;
+  int code = 0;
   cpl_status st = cpli_points_at(&o->points, o->x, &point);
   if (st == CPL_RETRY)
     return cpl_fail(o->ctx, CPL_ERR_MODEL, "the run with the guesses failed: %s",
                     o->trials.failure);
-  double* z = cpli_alloc(o->ctx, 3 * o->n, sizeof *z);
-  if (st >= 0 && z == NULL) st = cpli_nomem(o->ctx);
-  if (st >= 0) {
-    compare(o, o->x, point->y);
-    o->value_scale = point->y[0] != 0 ? fabs(point->y[0]) : 1;
-    for (size_t j = 0; j < o->n; j++) z[j] = o->x[j] / o->scale[j];
-    double value = NAN;
-    if (!set_up(o, z + o->n, z + 2 * o->n)) st = cpli_nomem(o->ctx);
-    else st = check_result(o, o->library->nlopt_optimize(o->opt, z, &value));
-  }
-  if (o->opt != NULL) o->library->nlopt_destroy(o->opt);
-  cpli_free(o->ctx, z);
-  return st;
+  if (st < 0) return st;
+  compare(o, o->x, point->y);
+  st = search_with(o, o->def.method, &code);
+  const bool doubtful = code < 0 || !o->is_best_met;
+  if (st >= 0 && o->st >= 0 && doubtful && o->def.method == CPL_OPTIMIZER_SLSQP)
+    st = search_with(o, CPL_OPTIMIZER_COBYLA, &code);
+  return st < 0 ? st : check_result(o, code);
 }
 
 //------------------------------------ life ------------------------------------
