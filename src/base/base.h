@@ -36,9 +36,6 @@ void cpli_one_line(char* text, const char* fmt);
 /// From here on messages of this context go to that sink, at the same level.
 void cpli_log_to(cpl_context* ctx, cpl_log_fn* log, void* user);
 
-/// Whether messages of this context are dropped from here on: those of runs that are repeated.
-void cpli_log_mute(cpl_context* ctx, bool muted);
-
 /// Records "out of memory" and returns CPL_ERR_NOMEM.
 cpl_status cpli_nomem(cpl_context* ctx);
 

@@ -51,3 +51,6 @@ void cpli_error_unpack(cpl_error* e, char* texts, size_t size);
 /// Nullable: at, at->file, at->variable
 cpl_status cpli_vfail(cpl_context* ctx, cpl_status st, const cpl_error* at, bool prefix,
                       const char* fmt, va_list args);
+
+/// Whether messages of this context are dropped from here on: those of runs that are repeated.
+void cpli_log_mute(cpl_context* ctx, bool muted);

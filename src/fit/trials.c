@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "couplet/component.h"
 #include "format/number.h"
 #include "model/description.h"
