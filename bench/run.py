@@ -696,6 +696,33 @@ class Bench:
         self.report("SSP package with 1,000 components and 5,211 connections: open, initialise", small, "s", 0.3)
         self.report("SSP package with 4,000 components / 1,000", large / small, "times as long", 5)
 
+    def threads(self):
+        """Two threads against one: heavy FMUs, and tiny ones, where the number of threads is found."""
+        source = "fmu: " + self.fmu("heavy")
+        heavy = self.write("heavy.yaml", [(f"m{i}", f"{source}, start: {{k: {3 + i}}}") for i in range(8)],
+                           [(f"m{i}.u", f"0.5*m{(i + 1) % 8}.x") for i in range(8)], "stop: 5", "[m0.x]")
+
+        def run(file, threads):
+            command = [self.couplet, "run", file, "--json", "-o", self.path("threads.csv")]
+            done = subprocess.run(command + (["--threads", str(threads)] if threads else []), check=True, capture_output=True, text=True)
+            return json.loads(done.stdout)
+        one, two, path = math.inf, math.inf, math.inf
+        for _ in range(7):
+            alone, both = run(heavy, 1), run(heavy, 2)
+            one, two = min(one, alone["wall_s"]), min(two, both["wall_s"])
+            path = min(path, max(both["in_first_thread_s"], both["in_threads_s"]))
+        cpu, = least([self.couplet, "run", heavy, "--threads", "1", "-q", "-o", self.path("threads.csv")])
+        self.report("8 heavy FMUs: 2 threads / 1, wall time (of two free processors)", two / one, f"({two:.3f} s / {one:.3f} s)", 1 / 1.85)
+        self.report("8 heavy FMUs: the longer one of 2 threads / 1 thread, CPU time", path / cpu, f"({path:.3f} s / {cpu:.3f} s)", 1 / 1.85)
+        for n, stop in ((2, 2000), (100, 100)):
+            source = "c: " + os.path.join(self.models, "grid_mass.c")
+            tiny = self.write(f"tiny{n}.yaml", [(f"m{i}", f"{source}, start: {{x: {i % 3}}}") for i in range(n)],
+                              [(f"m{i}.east", f"10*(m{(i + 1) % n}.y - m{i}.y)") for i in range(n)], f"stop: {stop}", "[m0.y]")
+            found, alone = least([self.couplet, "run", tiny, "-q", "-o", self.path("threads.csv")],
+                                 [self.couplet, "run", tiny, "-q", "--threads", "1", "-o", self.path("threads.csv")])
+            self.report(f"{n} tiny models: threads as many as pay / 1 thread, CPU time", found / alone,
+                        f"({1e3 * found:.0f} ms / {1e3 * alone:.0f} ms)", 1 / 0.97)
+
     def cases(self):
         """The executor of studies, with cases that do nothing, or compute for a given time."""
         def numbers(n, nanoseconds, workers):
@@ -736,7 +763,7 @@ def main():
                      bench.other_platforms,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
                      bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
-                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.cases, bench.studies):
+                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.threads, bench.cases, bench.studies):
             if not parts or part.__name__ in parts:
                 part()
     if "--json" in sys.argv:

@@ -267,7 +267,8 @@ static const cli_option options[] = {
     {"processes", 0, NULL, "systems with tlm lines: every component in a process of its own",
      CLI_FLAG, AT(processes)},
     {"threads", 0, "N",
-     "systems with tlm lines: number of threads; default: one per processor, where that is faster",
+     "number of threads among which models are divided; results have the same bits for any "
+     "number. Default: as many as pay, by measured times of calls, at most one per processor",
      CLI_NUMBER, AT(threads)},
     {"checkpoint", 0, "FILE",
      "write the state of the whole run into this file, from which --resume goes on after a crash",

@@ -90,6 +90,7 @@ static cpl_status open_source(session* s) {
                                    .platform = a->platform,
                                    .call_timeout = limits || a->isolate ? a->call_timeout : NAN};
   const cli_opening how = {a->call_log, &a->set, &isolation, &a->package};
+  cpl_context_use_threads(s->ctx, (int32_t)given(a->threads, 0));
   return cli_open(s->ctx, s->path, how, &s->source);
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "run.h"
 #include "run_parts.h"
@@ -79,6 +80,16 @@ static double time_in_models(const session* s, bool integrated) {
   return s->times.n > 0 ? model_times_sum(&s->times) : s->stats.wall_s - s->stats.in_output_s;
 }
 
+static void print_threads(FILE* out, const session* s) {
+  cpl_thread_stats t;
+  cpl_context_thread_stats(s->ctx, &t);
+  if (t.together == 0) return;
+  fprintf(out, "  threads              %d\n", t.threads);
+  fprintf(out,
+          "  time in threads      %.3g s of processors beside the first thread, in %lld jobs\n",
+          t.helped_s, (long long)t.together);
+}
+
 void run_print_stats(const session* s) {
   FILE* out = run_summary(s);
   const cpl_run_stats* r = &s->stats;
@@ -127,6 +138,7 @@ void run_print_stats(const session* s) {
     fprintf(out, "  communication steps  %lld\n", (long long)r->communication_steps);
     fprintf(out, "  refused steps        %lld\n", (long long)r->refused_steps);
   }
+  print_threads(out, s);
   double in_models = time_in_models(s, integrated);
   bool master = !integrated && parts_master(c) != NULL;  // includes its steppers' solvers
   fprintf(out, "  time in models       %.3g s\n", in_models);
@@ -141,6 +153,8 @@ void run_print_stats(const session* s) {
 static void print_counts(cpli_json* json, const session* s) {
   const cpl_run_stats* r = &s->stats;
   const cpl_solver_stats* v = &r->solver;
+  cpl_thread_stats threads;
+  cpl_context_thread_stats(s->ctx, &threads);
   const count counts[] = {
       {"steps", v->steps},
       {"rejected_steps", v->rejected},
@@ -163,6 +177,8 @@ static void print_counts(cpli_json* json, const session* s) {
       {"structure_changes", v->switches},
       {"structures", v->structures},
       {"points", r->points},
+      {"threads", threads.threads},
+      {"shared_jobs", threads.together},
   };
   if (s->args->per_model) {
     cpli_json_array(json, "results");
@@ -181,6 +197,12 @@ static void print_counts(cpli_json* json, const session* s) {
   bool integrated = s->times.n == 0 || parts_is(&s->stepper->base, "integrate");
   cpli_json_real(json, "in_models_s", time_in_models(s, integrated));
   cpli_json_real(json, "in_output_s", r->in_output_s);
+  if (threads.together > 0) {
+    struct timespec own;  // processor time of the first thread
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+    cpli_json_real(json, "in_first_thread_s", (double)own.tv_sec + 1e-9 * (double)own.tv_nsec);
+    cpli_json_real(json, "in_threads_s", threads.helped_s);
+  }
   if (r->switches > 0) {
     cpli_json_real(json, "in_switches_s", r->in_switches_s);
     cpli_json_real(json, "in_mapping_s", r->in_mapping_s);

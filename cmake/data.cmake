@@ -22,10 +22,10 @@ endif()
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/serial.c src/model/shared_desc.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|loaded|process|shared)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|loaded|process|shared|thread_pool)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
 set(FMU_OBJECTS "")
 if(CPL_PLAIN)
-  set(own "/base/context\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")
+  set(own "/base/(context|parallel)\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")
   set(common ${FMU_PARTS})
   list(FILTER common EXCLUDE REGEX "${own}")
   list(FILTER FMU_PARTS INCLUDE REGEX "${own}")
@@ -111,7 +111,7 @@ endforeach()
 # too. couplet build leaves out the files of the other version (by fmi2 or fmi3 in their names).
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
-  src/base/base.h src/base/context.c src/base/error.c src/base/error.h src/base/memory.c src/base/names.c
+  src/base/base.h src/base/context.c src/base/error.c src/base/error.h src/base/log_queue.h src/base/thread_pool.h src/base/memory.c src/base/names.c
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
@@ -133,7 +133,7 @@ file(GLOB SYSTEM_SOURCES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
   src/aggregate/*.c src/expr/*.c src/graph/*.c src/model/cmodel*.c src/export/runtime/portable_*.c)
 list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|descriptor|history)\\.c$")
 foreach(name assemble/bridges assemble/build assemble/fixed assemble/follow assemble/function assemble/inputs assemble/open assemble/starts
-    base/context base/error base/memory base/names export/plan export/plan_system format/image format/source_loc
+    base/context base/error base/memory base/names base/parallel export/plan export/plan_system format/image format/source_loc
     model/adopt model/component model/curve model/dependencies model/description model/image model/inspect model/jacobian
     model/jumps model/router model/serial model/shared_desc model/sparsity model/start model/table model/units
     numeric/algebra numeric/dense numeric/lu numeric/manifold numeric/pattern numeric/roots

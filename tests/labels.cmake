@@ -6,7 +6,7 @@
 # cores: what takes more than about a second alone belongs into the first table.
 set(SLOW_TESTS
   "^(browser|foreign|cli|examples|export|install|property|python|tlm)/" # they compile models, or start the command many times
-  "^aggregate/(directional|event_order|serialize)$"
+  "^aggregate/(directional|event_order|parallel|serialize)$"
   "^analysis/large$"
   "^base/child$"
   "^assemble/(follow|snapshot|switching_loop|tlm)$"
@@ -31,12 +31,13 @@ set(FAST_TESTS
   )
 set(THREADED_TESTS
   "^(base|master|study|tlm|view)/"
+  "^aggregate/parallel$"
   "^assemble/(cosimulation|tlm)$"
   "^model/(compiled|isolate)$"
   "^fmi/fmi2_calls$"
   "^export/co_simulation$"
-  "^examples/(cosimulation|pendulums|tlm.*)$"
-  "^cli/(hostile|isolate|live|master|tlm_net)$"
+  "^examples/(cosimulation|pendulums|threads|tlm.*)$"
+  "^cli/(hostile|isolate|live|master|threads|tlm_net)$"
   )
 
 function(cpl_matches name patterns result)

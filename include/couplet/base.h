@@ -114,8 +114,9 @@ typedef struct cpl_context_def {
 /// Threads: a context, and everything made with it, is used by one thread at a time; it may pass
 /// from one thread to another between calls. Different contexts are independent of each other. Two
 /// functions may be called from any thread at any time: cpl_context_cancel() and cpl_log().
-/// The library itself uses threads where a definition has a number of them, for delay lines between
-/// processes, and for the live page. These call models and steppers (each one by one thread at a
+/// The library itself uses threads where a definition has a number of them, where
+/// cpl_context_use_threads() was called, for delay lines between processes, and for the live page.
+/// These call models and steppers (each one by one thread at a
 /// time), cpl_context_def.realloc, which must therefore be thread-safe as realloc is, and
 /// cpl_context_def.log, for which a lock ensures that it is called by one thread at a time. All
 /// other callbacks (cpl_run_def and so on) are called by the thread that called the library,
@@ -138,6 +139,24 @@ CPL_API void cpl_context_cancel(cpl_context* ctx);
 CPL_API int cpl_context_cancelled(const cpl_context* ctx);
 /// Allow the context to be used again after it was cancelled.
 CPL_API void cpl_context_resume(cpl_context* ctx);
+
+/// Threads for what is made with this context: the models of an aggregate, independent subsystems,
+/// steppers of a master and parts between delay lines are divided among them. Results have the same
+/// bits for any number. To be called before these are made; experiments call it with
+/// cpl_experiment_settings.threads. Models then must not share data that changes, and those with
+/// the capability own_thread stay in the caller's thread.
+/// threads: 0: one per processor, where measurements show that this is faster; 1: only the
+/// caller's. Before the first call: masters and delay lines as with 0, everything else as with 1.
+CPL_API void cpl_context_use_threads(cpl_context* ctx, int32_t threads);
+
+// What threads other than the caller's have done.
+typedef struct cpl_thread_stats {
+  int32_t threads;   ///< that were started, and the caller's
+  int64_t together;  ///< how often work was divided among several
+  double helped_s;   ///< processor time of threads other than the caller's, all together [s]
+} cpl_thread_stats;
+
+CPL_API void cpl_context_thread_stats(cpl_context* ctx, cpl_thread_stats* out);
 
 //------------------------------------ failures ------------------------------------
 

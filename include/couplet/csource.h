@@ -25,7 +25,7 @@ CPL_API cpl_status cpl_c_open(cpl_context* ctx, const char* path, cpl_source** o
 
 /// A model whose definition is part of the calling program. `version` is that of the header which
 /// the program was compiled with: CPL_MODEL_VERSION. `user` is passed to the functions of the model
-/// as cpl_values.user.
+/// as cpl_values.user; since all instances share it, models with it stay in the caller's thread.
 /// Borrowed: def and user for the life of *out.
 /// Nullable: user
 CPL_API cpl_status cpl_c_define_version(cpl_context* ctx, const cpl_model_def* def, int version,

@@ -69,8 +69,8 @@ typedef struct cpl_experiment_settings {
   const char* const* parameters;  ///< likewise
   size_t n_parameters;
   // systems with delay lines
-  bool processes;                  ///< every component in a process of its own
-  int32_t threads;                 ///< 0: one per processor, where that makes the run faster
+  bool processes;   ///< every component in a process of its own
+  int32_t threads;  ///< of all systems: cpl_context_use_threads(); of studies: always 1 per worker
   const cpl_tlm_serve_def* serve;  ///< filled before cpl_experiment_prepare(). Nullable
   /// Called with a model before it gets its solver. Nullable.
   cpl_status (*on_model)(void* user, cpl_model* model);

@@ -191,6 +191,7 @@ typedef struct cpl_capabilities {
   bool get_after_set;          ///< outputs follow inputs without a step
   bool dense_output;           ///< outputs inside the last step
   bool samples;                ///< reads inputs and writes outputs only at events, once per instant
+  bool own_thread;             ///< is called by the thread that calls the library, and by no other
   int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
   int32_t output_derivatives;  ///< highest order of output derivatives it gives
 } cpl_capabilities;

@@ -348,8 +348,8 @@ def simulate(
     variant, parameters
                       of an SSP package: the variant with this name; a file (.ssv), or several,
                       whose values replace those of the package
-    threads, processes
-                      systems with delay lines: number of threads; one process per component
+    threads           number of threads among which models are divided; 0: as many as pay
+    processes         systems with delay lines: one process per component
     progress          a function of (time, step size), called at most ten times per second; True:
                       a line with the remaining time, by default where it is seen: in a terminal or
                       a notebook, when a run takes longer than a second

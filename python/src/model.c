@@ -398,11 +398,12 @@ static cpl_status make_stepper(cpl_source* src, const char* name, cpl_stepper** 
   PyGILState_STATE state = core_enter();
   const bool rolls = method_of(m, "rolls_back") != NULL;
   core_exit(m->session, state);
-  s->base.base = (cpl_component){.ops = rolls ? &rolling_ops : &plain_ops,
-                                 .desc = inner->desc,
-                                 .ctx = inner->ctx,
-                                 .name = inner->name,
-                                 .can = {.variable_step = true, .save_restore = rolls}};
+  s->base.base =
+      (cpl_component){.ops = rolls ? &rolling_ops : &plain_ops,
+                      .desc = inner->desc,
+                      .ctx = inner->ctx,
+                      .name = inner->name,
+                      .can = {.variable_step = true, .save_restore = rolls, .own_thread = true}};
   s->base.ops = &stepper_ops;
   *out = &s->base;
   return CPL_OK;

@@ -343,6 +343,7 @@ static bool read_inputs(core_settings* s, core_session* session) {
 
 cpl_status core_settings_read(core_settings* s, cpl_context* ctx) {
   cpl_status st = CPL_OK;
+  cpl_context_use_threads(ctx, s->settings.threads);
   if (s->system != NULL) st = core_system_build(s->system, &s->settings);
   if (st >= 0 && s->input_path != NULL) {
     st = cpl_input_table_read(ctx, s->input_path, &s->table);

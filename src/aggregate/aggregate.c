@@ -189,6 +189,9 @@ static void destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   cpli_variants_destroy(a);
   cpli_newton_destroy(a->newton);
+  cpli_parallel_destroy(a->derivatives_of);
+  cpli_parallel_destroy(a->indicators_of);
+  cpli_parallel_destroy(a->steps_of);
   cpli_direction_destroy(a->direction);
   cpli_gradients_destroy(a->gradients);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) cpli_plan_destroy(a->plans[i]);
@@ -258,7 +261,6 @@ static bool postpones(cpli_aggregate* a) {
   a->fresh = false;
   if (a->phase != CPLI_PLAN_CONTINUOUS) return false;
   a->point++;
-  a->n_given = 0;
   a->pending = a->n_parts > 0;
   return true;
 }
@@ -321,19 +323,32 @@ static cpl_status get_derivatives(cpl_model* m, double* dx) {
   return cpli_evaluate_derivatives((cpli_aggregate*)m, dx);
 }
 
+typedef struct completion {
+  cpli_aggregate* a;
+  int event, end;  // atomic
+} completion;
+
+static cpl_status complete_part(void* user, int32_t k, int32_t worker) {
+  completion* all = user;
+  cpli_part* part = &all->a->parts[k];
+  bool event = false, end = false;
+  (void)worker;
+  if (!part->m->base.can.completed_step && !part->composite) return CPL_OK;
+  cpl_status st = part->m->ops->completed_step(part->m, &event, &end);
+  if (event) CPLI_ATOMIC_STORE(&all->event, 1);
+  if (end) CPLI_ATOMIC_STORE(&all->end, 1);
+  return st;
+}
+
 static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   *event = *end = false;
   if (a->ignores_steps) return CPL_OK;
+  completion all = {.a = a};
   cpl_status st = cpli_evaluate(a);
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    bool one = false, stop = false;
-    const cpli_part* part = &a->parts[k];
-    if (!part->m->base.can.completed_step && !part->composite) continue;
-    st = a->parts[k].m->ops->completed_step(a->parts[k].m, &one, &stop);
-    *event = *event || one;
-    *end = *end || stop;
-  }
+  if (st == CPL_OK) st = cpli_each_part(a, a->steps_of, complete_part, &all);
+  *event = all.event != 0;
+  *end = all.end != 0;
   if (st == CPL_OK) accept_point(a);
   return st == CPL_OK ? cpli_aggregate_accept(a) : st;
 }
@@ -634,14 +649,17 @@ static cpl_status take_lists(maker* k) {
 static cpl_status allocate(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t n = (size_t)a->n_nodes;
-  a->value = cpli_alloc(ctx, 5 * n, sizeof *a->value);
-  a->gathered_integers = cpli_alloc(ctx, 2 * n, sizeof *a->gathered_integers);
+  a->workers = cpli_threads_of(ctx, 0, 1);
+  if (a->workers > a->n_parts) a->workers = a->n_parts > 0 ? a->n_parts : 1;
+  size_t workers = (size_t)a->workers;
+  a->value = cpli_alloc(ctx, (4 + workers) * n, sizeof *a->value);
+  a->gathered_integers = cpli_alloc(ctx, (1 + workers) * n, sizeof *a->gathered_integers);
   if (a->value == NULL || a->gathered_integers == NULL) return cpli_nomem(ctx);
   a->settled = a->value + n;
   a->before = a->settled + n;
-  a->gathered = a->before + n;
-  a->seen = a->gathered + n;
-  a->changed_at = a->gathered_integers + n;
+  a->seen = a->before + n;
+  a->gathered = a->seen + n;
+  a->changed_at = a->gathered_integers + workers * n;
   start_signals(a);
   start_guesses(a);
   return CPL_OK;
@@ -695,6 +713,7 @@ static void offer(cpli_aggregate* a) {
   can->save_restore = can->serialize = true;
   for (int32_t i = 0; i < a->n_parts; i++) {
     const cpl_component* part = &a->parts[i].m->base;
+    can->own_thread = can->own_thread || part->can.own_thread;
     a->any_breaks = a->any_breaks || a->parts[i].m->ops->next_break != NULL;
     can->save_restore = can->save_restore && part->ops->save != NULL;
     can->serialize = can->serialize && part->ops->save != NULL && cpli_serial_can(part);
@@ -723,6 +742,9 @@ static cpl_status prepare(maker* k) {
   if (st >= 0) st = make_nodes(k);
   if (st >= 0) st = allocate(a);
   if (st >= 0) st = cpli_constraints_take(a, k->def);
+  if (st >= 0) st = cpli_parts_parallel(a, &a->derivatives_of);
+  if (st >= 0) st = cpli_parts_parallel(a, &a->indicators_of);
+  if (st >= 0) st = cpli_parts_parallel(a, &a->steps_of);
   a->base.ops = &a->ops;
   if (st >= 0) st = cpli_variants_begin(a);
   if (st >= 0) offer(a);

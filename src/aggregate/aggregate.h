@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/parallel.h"
 #include "couplet/aggregate.h"
 #include "couplet/jacobian.h"
 #include "graph/blocks.h"
@@ -123,6 +124,14 @@ typedef struct cpli_wire {
   double factor, offset;
 } cpli_wire;
 
+// Gets and sets that follow each other and do not need the results of others among them: a task per
+// component. Couplings and loops are executed between segments, in the caller's thread.
+typedef struct cpli_eval_segment {
+  int32_t first, end;           // operations
+  int32_t first_task, n_tasks;  // 0: a single operation of another kind
+  cpli_parallel* parallel;      // Nullable: one thread
+} cpli_eval_segment;
+
 typedef struct cpli_eval_plan {
   cpl_context* ctx;
   cpli_blocks* blocks;
@@ -139,6 +148,12 @@ typedef struct cpli_eval_plan {
   size_t n_loops, cap_loops;
   struct cpli_updates* updates;  // of a plan for events; else NULL
   bool* derived;                 // by component: its derivatives can be read after its last set
+  cpli_eval_segment* segments;
+  int32_t n_segments;
+  int32_t* tasks;    // of all segments: where in by_part the operations of each begin
+  int32_t* by_part;  // operations of segments, by component
+  bool calls_all;    // of components: each is called outside of loops
+  bool derives_all;  // `derived` for each that has states
 } cpli_eval_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and the residuals
@@ -225,13 +240,12 @@ typedef struct cpli_aggregate {
   double t;
   double* x;            // states of all components
   int64_t point;        // number of the point (time and states) in continuous time
-  int32_t n_given;      // number of components that have been given it
-  bool pending;         // not all of them: cpli_give_point()
+  bool pending;         // some components may not have been given it: cpli_give_point()
   double* derivatives;  // of the whole, while they are evaluated; NULL: only values are
   double* value;        // of the nodes
   double* before;       // scratch: of nodes, before they are recomputed in an event
   double* settled;      // of the nodes, at the last accepted point: initial guess of loops
-  double* gathered;     // scratch of get and set
+  double* gathered;     // scratch of get and set: n_nodes for each of `workers`
   double* seen;         // of the nodes that are inputs, at the last update of their component
   int64_t changes;      // number of changes in events: of values, and of components
   int64_t* changed_at;  // of the nodes: number of the last change
@@ -239,6 +253,8 @@ typedef struct cpli_aggregate {
   bool* positive;       // sign of the components' indicators, after the last update of each
   double* indicators;   // scratch: of one component
   int64_t* gathered_integers;
+  int32_t workers;  // threads that may call components at the same time
+  cpli_parallel *derivatives_of, *indicators_of, *steps_of;  // a task per component. Nullable
   cpli_eval_plan_kind phase;
   int64_t runs, events;    // counters: validity of values cached per run or between events
   int64_t evaluations;     // likewise, of values cached at one point
@@ -310,6 +326,18 @@ cpl_status cpli_plan_extend(cpli_aggregate* a, cpli_eval_plan* p, size_t since,
 /// Let the sets of inputs compute the plain couplings among these.
 cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p);
 
+//------------------------------------ segments.c ------------------------------------
+
+/// Divide the operations of a plan into segments.
+cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p);
+void cpli_segments_free(cpli_eval_plan* p);
+/// For tasks of all components, each with the number of its component.
+cpl_status cpli_parts_parallel(cpli_aggregate* a, cpli_parallel** out);
+/// Execute a task for each component; as cpli_parallel_run().
+cpl_status cpli_each_part(cpli_aggregate* a, cpli_parallel* p, cpli_task* task, void* user);
+/// The segment that takes longest, to tell whether threads pay. Nullable: there are no threads
+const cpli_parallel* cpli_segments_heaviest(const cpli_eval_plan* p);
+
 //------------------------------------ batch.c ------------------------------------
 
 /// Put couplings of each operation that compute the same next to each other.
@@ -333,7 +361,9 @@ cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx);
 cpl_status cpli_give_point(cpli_aggregate* a);
 /// Components have another point now: that of a restored state, or of a reset.
 void cpli_forget_point(cpli_aggregate* a);
-/// Execute some ops of a plan.
+/// Execute a plan.
+cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p);
+/// Execute some ops of a plan, one after the other.
 cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops, size_t n);
 cpl_status cpli_coupling_value(cpli_aggregate* a, cpli_coupling_edge* l, double* out);
 double cpli_node_nominal(const cpli_aggregate* a, int32_t node);  // nominal of its value

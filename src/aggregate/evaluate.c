@@ -79,15 +79,16 @@ static cpl_status give(cpli_aggregate* a, cpli_part* part) {
     st = part->m->ops->set_states(part->m, a->x + part->first_state);
   if (st != CPL_OK) return st;
   part->point = a->point;
-  a->pending = ++a->n_given < a->n_parts;
   return CPL_OK;
 }
 
 cpl_status cpli_give_point(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
-  for (int32_t k = 0; k < a->n_parts && a->pending && st == CPL_OK; k++) {
+  if (!a->pending) return CPL_OK;
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     if (a->parts[k].point != a->point) st = give(a, &a->parts[k]);
   }
+  if (st == CPL_OK) a->pending = false;
   return st;
 }
 
@@ -98,44 +99,58 @@ void cpli_forget_point(cpli_aggregate* a) {
 
 //------------------------------------ operations ------------------------------------
 
-static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
+// The scratch of a thread.
+static double* reals_of(const cpli_aggregate* a, int32_t worker) {
+  return a->gathered + (size_t)worker * (size_t)a->n_nodes;
+}
+static int64_t* integers_of(const cpli_aggregate* a, int32_t worker) {
+  return a->gathered_integers + (size_t)worker * (size_t)a->n_nodes;
+}
+
+static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                      int32_t worker) {
   cpl_component* c = &a->parts[op->part].m->base;
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
-    cpl_status st = c->ops->get_real(c, refs, n, a->gathered);
-    for (size_t i = 0; i < n; i++) a->value[nodes[i]] = a->gathered[i];
+    double* reals = reals_of(a, worker);
+    cpl_status st = c->ops->get_real(c, refs, n, reals);
+    for (size_t i = 0; i < n; i++) a->value[nodes[i]] = reals[i];
     return st;
   }
-  cpl_status st = c->ops->get_integer(c, (cpl_type)op->type, refs, n, a->gathered_integers);
-  for (size_t i = 0; i < n; i++) a->value[nodes[i]] = (double)a->gathered_integers[i];
+  int64_t* integers = integers_of(a, worker);
+  cpl_status st = c->ops->get_integer(c, (cpl_type)op->type, refs, n, integers);
+  for (size_t i = 0; i < n; i++) a->value[nodes[i]] = (double)integers[i];
   return st;
 }
 
-static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
+static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                      int32_t worker) {
   cpl_component* c = &a->parts[op->part].m->base;
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
+    double* reals = reals_of(a, worker);
     for (size_t i = 0; i < n; i++) {
       const cpli_wire* w = &wires[i];
       if (w->source >= 0) a->value[nodes[i]] = w->factor * a->value[w->source] + w->offset;
-      a->gathered[i] = a->value[nodes[i]];
+      reals[i] = a->value[nodes[i]];
     }
-    return c->ops->set_real(c, refs, n, a->gathered);
+    return c->ops->set_real(c, refs, n, reals);
   }
+  int64_t* integers = integers_of(a, worker);
   for (size_t i = 0; i < n; i++) {
     double value = a->value[nodes[i]];
     if (!(fabs(value) < 9e15)) {
       return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, NULL, a->t,
                          "an integer input would get the value %g at t=%.17g", value, a->t);
     }
-    a->gathered_integers[i] = llround(value);
+    integers[i] = llround(value);
   }
-  return c->ops->set_integer(c, (cpl_type)op->type, refs, n, a->gathered_integers);
+  return c->ops->set_integer(c, (cpl_type)op->type, refs, n, integers);
 }
 
 static cpl_status couple(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
@@ -164,11 +179,12 @@ static cpl_status derive(cpli_aggregate* a, cpli_part* part) {
   return part->m->ops->get_derivatives(part->m, a->derivatives + part->first_state);
 }
 
-static cpl_status call(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
+static cpl_status call(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                       int32_t worker) {
   cpli_part* part = &a->parts[op->part];
   cpl_status st = part->point != a->point ? give(a, part) : CPL_OK;
   if (st != CPL_OK) return st;
-  st = op->kind == CPLI_OP_GET ? get(a, p, op) : set(a, p, op);
+  st = op->kind == CPLI_OP_GET ? get(a, p, op, worker) : set(a, p, op, worker);
   return st == CPL_OK && op->last && a->derivatives != NULL ? derive(a, part) : st;
 }
 
@@ -178,7 +194,7 @@ cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval
     cpl_status st = CPL_OK;
     switch (ops[i].kind) {
       case CPLI_OP_GET:
-      case CPLI_OP_SET: st = call(a, p, &ops[i]); break;
+      case CPLI_OP_SET: st = call(a, p, &ops[i], 0); break;
       case CPLI_OP_COUPLE: st = couple(a, p, &ops[i]); break;
       case CPLI_OP_LOOP: st = cpli_loop_solve(a, p, p->loops[ops[i].first]); break;
     }
@@ -187,14 +203,54 @@ cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval
   return CPL_OK;
 }
 
+//------------------------------------ segments ------------------------------------
+
+typedef struct walk {
+  cpli_aggregate* a;
+  const cpli_eval_plan* p;
+  const int32_t* tasks;  // of the segment
+} walk;
+
+static cpl_status call_part(void* user, int32_t task, int32_t worker) {
+  const walk* w = user;
+  cpl_status st = CPL_OK;
+  for (int32_t i = w->tasks[task]; i < w->tasks[task + 1] && st == CPL_OK; i++)
+    st = call(w->a, w->p, &w->p->ops[w->p->by_part[i]], worker);
+  return st;
+}
+
+cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_segments && st == CPL_OK; i++) {
+    const cpli_eval_segment* s = &p->segments[i];
+    walk w = {a, p, p->tasks + s->first_task};
+    st = s->n_tasks > 0 ? cpli_parallel_run(p->ctx, s->parallel, s->n_tasks, call_part, &w)
+                        : cpli_walk(a, p, &p->ops[s->first], (size_t)(s->end - s->first));
+  }
+  if (st == CPL_OK && p->calls_all) a->pending = false;
+  return st;
+}
+
 cpl_status cpli_evaluate(cpli_aggregate* a) {
   if (a->fresh) return CPL_OK;
-  const cpli_eval_plan* p = a->plans[a->phase];
-  cpl_status st = cpli_walk(a, p, p->ops, p->n_ops);
+  cpl_status st = cpli_walk_segments(a, a->plans[a->phase]);
   if (st == CPL_OK) st = cpli_give_point(a);
   a->fresh = st == CPL_OK;
   a->evaluations++;
   return st;
+}
+
+typedef struct rest {
+  cpli_aggregate* a;
+  const bool* derived;  // those whose derivatives are there. Nullable
+} rest;
+
+static cpl_status derive_part(void* user, int32_t k, int32_t worker) {
+  const rest* r = user;
+  cpli_part* part = &r->a->parts[k];
+  (void)worker;
+  if (part->n_states == 0 || (r->derived != NULL && r->derived[k])) return CPL_OK;
+  return derive(r->a, part);
 }
 
 cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx) {
@@ -204,10 +260,9 @@ cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx) {
   a->derivatives = early ? dx : NULL;
   cpl_status st = cpli_evaluate(a);
   a->derivatives = dx;
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    if (early && p->derived[k]) continue;
-    if (a->parts[k].n_states > 0) st = derive(a, &a->parts[k]);
-  }
+  rest r = {a, early ? p->derived : NULL};
+  if (st == CPL_OK && !(early && p->derives_all))
+    st = cpli_each_part(a, a->derivatives_of, derive_part, &r);
   a->derivatives = outer;
   return st;
 }

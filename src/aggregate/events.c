@@ -29,14 +29,24 @@ static cpl_status function_indicators(cpli_aggregate* a, const cpl_function* f,
   return f->indicators(f->user, a->t, values, z);
 }
 
+typedef struct indicators {
+  const cpli_aggregate* a;
+  double* z;
+} indicators;
+
+static cpl_status part_indicators(void* user, int32_t k, int32_t worker) {
+  const indicators* all = user;
+  const cpli_part* part = &all->a->parts[k];
+  (void)worker;
+  if (part->n_indicators == 0) return CPL_OK;
+  return part->m->ops->get_indicators(part->m, all->z + part->first_indicator);
+}
+
 cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   cpl_status st = cpli_evaluate(a);
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    cpli_part* part = &a->parts[k];
-    if (part->n_indicators > 0)
-      st = part->m->ops->get_indicators(part->m, z + part->first_indicator);
-  }
+  if (st == CPL_OK && a->n_part_indicators > 0)
+    st = cpli_each_part(a, a->indicators_of, part_indicators, &(indicators){a, z});
   z += a->n_part_indicators;
   for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
     cpli_coupling_edge* l = &a->links[i];

@@ -28,6 +28,7 @@ typedef struct block {  // a component's partial derivatives
   int32_t* inputs;   // node of each input column
   int32_t n_outputs, n_inputs;
   int32_t n_algebraics, first_algebraic;  // its own rows and columns behind these; their unknowns
+  bool changed;                           // in the last evaluation
 } block;
 
 typedef cpli_term term;
@@ -59,6 +60,7 @@ typedef struct cpli_newton {
   double* weight;
   block* blocks;
   int32_t n_blocks;
+  cpli_parallel* parallel;  // over blocks. Nullable
   term_list terms;
   double* values;  // of the terms
   bool changed;    // the derivatives changed since their last use
@@ -346,6 +348,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
   w->ctx = ctx;
   cpl_status st = sort_nodes(a, w);
   for (int32_t k = 0; k < a->n_parts && st >= 0; k++) st = make_block(a, w, k);
+  if (st >= 0) st = cpli_parts_parallel(a, &w->parallel);
   if (st >= 0 && !add_all_terms(a, w)) st = cpli_nomem(ctx);
   if (st >= 0) st = substitute(a, w);
   if (st >= 0) st = fill_matrix(w);
@@ -356,6 +359,7 @@ cpl_status cpli_newton_make(cpli_aggregate* a, struct cpli_newton** out) {
 void cpli_newton_destroy(struct cpli_newton* w) {
   if (w == NULL) return;
   cpli_sparse_destroy(w->factors);
+  cpli_parallel_destroy(w->parallel);
   for (int32_t k = 0; k < w->n_blocks; k++) {
     cpl_jacobian_destroy(w->blocks[k].jac);
     cpli_free(w->ctx, w->blocks[k].values);
@@ -486,12 +490,20 @@ static double border_value(const newton* w, const term* t) {
 
 //------------------------------------ use ------------------------------------
 
+static cpl_status evaluate_block(void* user, int32_t k, int32_t worker) {
+  cpli_aggregate* a = user;
+  block* blk = &a->newton->blocks[k];
+  (void)worker;
+  blk->changed = false;
+  if (blk->jac == NULL) return CPL_OK;
+  return cpli_part_jacobian(a, k, blk->jac, true, blk->values, &blk->changed);
+}
+
 static cpl_status evaluate_blocks(cpli_aggregate* a, newton* w) {
   cpl_status st = cpli_evaluate(a);
-  for (int32_t k = 0; k < w->n_blocks && st == CPL_OK; k++) {
-    block* blk = &w->blocks[k];
-    if (blk->jac != NULL) st = cpli_part_jacobian(a, k, blk->jac, true, blk->values, &w->changed);
-  }
+  cpli_parallel_follow(w->parallel, cpli_segments_heaviest(a->plans[a->phase]));
+  if (st == CPL_OK) st = cpli_each_part(a, w->parallel, evaluate_block, a);
+  for (int32_t k = 0; k < w->n_blocks; k++) w->changed = w->changed || w->blocks[k].changed;
   for (int32_t l = 0; l < a->n_links && st == CPL_OK; l++) {
     if (!has_row(a, w, &a->links[l])) continue;
     w->changed = w->changed || !a->links[l].known;  // known ones are constant

@@ -362,6 +362,9 @@ static cpl_status plan_derivatives(const cpli_aggregate* a, cpli_eval_plan* p) {
     op->last = op->kind == CPLI_OP_SET && a->parts[op->part].n_states > 0;
     p->derived[op->part] = op->last;
   }
+  p->derives_all = st >= 0;
+  for (int32_t k = 0; k < a->n_parts && p->derives_all; k++)
+    p->derives_all = p->derived[k] || a->parts[k].n_states == 0;
   cpli_free(p->ctx, seen);
   return st;
 }
@@ -437,6 +440,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   if (st >= 0) st = cpli_plan_merge(a, p);
   if (st >= 0) st = cpli_plan_batch(a, p);
   if (st >= 0 && kind == CPLI_PLAN_CONTINUOUS) st = plan_derivatives(a, p);
+  if (st >= 0) st = cpli_segments_make(a, p);
   if (st >= 0) check_plan(&b, p);
   if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
   cpli_graph_free(&b.graph);
@@ -449,6 +453,7 @@ void cpli_plan_destroy(cpli_eval_plan* p) {
   if (p == NULL) return;
   for (size_t i = 0; i < p->n_loops; i++) cpli_loop_destroy(p->loops[i]);
   cpli_updates_destroy(p->updates);
+  cpli_segments_free(p);
   cpli_blocks_destroy(p->blocks);
   cpli_free(p->ctx, p->ops);
   cpli_free(p->ctx, p->nodes);

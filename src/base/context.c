@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/log_queue.h"
+#include "base/thread_pool.h"
 
 #undef cpli_nomem
 
@@ -53,6 +55,7 @@ struct cpl_context {
   cpli_stepped_fn* stepped;
   void* stepped_user;
   const char* stepped_thread;
+  cpli_context_threads threads;
 };
 
 static_assert(offsetof(struct cpl_context, head) == 0, "cpli_cancelled() reads it at the address");
@@ -98,6 +101,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   ctx->left[0] = '\0';
   ctx->interrupted = NAN;
   ctx->stepped = NULL;
+  ctx->threads = (cpli_context_threads){.threads = -1};
   return ctx;
 }
 
@@ -107,6 +111,12 @@ void cpl_context_destroy(cpl_context* ctx) {
   cpli_error_clear(&ctx->error, ctx);
   d.realloc(d.user, ctx, 0);
 }
+
+void cpl_context_use_threads(cpl_context* ctx, int32_t threads) {
+  ctx->threads.threads = threads > 0 ? threads : 0;
+}
+
+cpli_context_threads* cpli_context_slot(cpl_context* ctx) { return &ctx->threads; }
 
 //------------------------------------ definitions ------------------------------------
 
@@ -228,8 +238,30 @@ void cpli_one_line(char* text, const char* fmt) {
   for (text = strpbrk(text, "\n\r"); text != NULL; text = strpbrk(text, "\n\r")) *text = ' ';
 }
 
+static _Thread_local cpli_log_queue* queue;
+
+cpli_log_queue* cpli_queue_log(cpli_log_queue* q) {
+  cpli_log_queue* before = queue;
+  queue = q;
+  return before;
+}
+
+// Without memory a message is not held back.
+static bool hold_back(cpl_log_level level, const char* who, const char* text) {
+  if (queue == NULL) return false;
+  const size_t n_who = strlen(who) + 1, n_text = strlen(text) + 1;
+  cpli_held_message* m = cpli_realloc(queue->ctx, NULL, 1, sizeof *m + n_who + n_text);
+  if (m == NULL) return false;
+  *m = (cpli_held_message){.level = level, .item = queue->item};
+  memcpy(m->texts, who, n_who);
+  memcpy(m->texts + n_who, text, n_text);
+  *(queue->last != NULL ? &queue->last->next : &queue->first) = m;
+  queue->last = m;
+  return true;
+}
+
 void cpli_log_text(cpl_context* ctx, cpl_log_level level, const char* who, const char* text) {
-  if (!cpli_logs(ctx, level)) return;
+  if (!cpli_logs(ctx, level) || hold_back(level, who != NULL ? who : "", text)) return;
   const bool locked = lock(&logging);
   ctx->def.log(ctx->log_user, level, who != NULL ? who : "", text);
   unlock(&logging, locked);

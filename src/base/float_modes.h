@@ -32,6 +32,27 @@ static inline void cpli_float_set(uint32_t modes) {
 #endif
 }
 
+// The same of the x87 unit, which only long double uses. It is slow to read.
+static inline uint16_t cpli_x87_modes(void) {
+  uint16_t modes = 0;
+#if defined(__x86_64__)
+  __asm__ volatile("fnstcw %0" : "=m"(modes));
+#endif
+  return modes;
+}
+
+static inline void cpli_x87_restore(uint16_t modes) {
+  (void)modes;
+#if defined(__x86_64__)
+  __asm__ volatile("fnclex\n\tfldcw %0" : : "m"(modes));  // clears pending errors
+#endif
+}
+
+static inline void cpli_float_restore(uint32_t modes, uint16_t x87) {
+  cpli_x87_restore(x87);  // both are changed together
+  cpli_float_set(modes);
+}
+
 /// Until the end only models change the modes of this thread, and they are restored after their
 /// calls. Nests: to be ended with what it returned.
 static inline uint32_t cpli_float_begin(void) {

@@ -382,6 +382,7 @@ static cpl_status set_up(cpl_experiment* e, const cpl_experiment_settings* setti
   cpl_status st = cpli_read_def(e->ctx, "cpl_experiment_settings", settings, s, sizeof *s);
   if (st >= 0 && s->experiment != NULL)
     st = cpli_read_def(e->ctx, "cpl_experiment_def", s->experiment, &e->wanted, sizeof e->wanted);
+  if (st >= 0) cpl_context_use_threads(e->ctx, s->threads);
   if (st >= 0) st = open_source(e);
   if (st >= 0) st = check_solvers(e);
   if (st >= 0) st = take_system(e);

@@ -28,6 +28,8 @@ static cpl_status begin_root(cpli_parse* p) {
   cpli_fmu_kind* me = &p->fmu->me;
   st = cpli_part_kind(p, me, "fmiModelDescription");
   me->can.completed_step = true;
+  // unlike later versions, FMI 1.0 does not say that instances may be called in several threads
+  me->can.own_thread = true;
   return st;
 }
 
@@ -57,6 +59,7 @@ static cpl_status begin_capabilities(cpli_parse* p) {
   cpli_boolean(p, "canSignalEvents", &can->stops_early);
   cpli_boolean(p, "canRunAsynchronuously", &cs->asynchronous);
   cpli_boolean(p, "canBeInstantiatedOnlyOncePerProcess", &can->once_per_process);
+  can->own_thread = true;
   cpli_boolean(p, "canNotUseMemoryManagementFunctions", &cs->no_memory_functions);
   if (cpli_boolean(p, "canInterpolateInputs", &yes)) can->input_derivatives = yes ? 1 : 0;
   int64_t order = 0;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/thread_pool.h"
 #include "master/master.h"
 #include "model/adopt.h"
 
@@ -242,12 +242,14 @@ static cpl_status allocate_work(cpli_master* m) {
   fine = fine && m->refs != NULL && m->reals != NULL && m->integers != NULL && m->strings != NULL &&
          m->binaries != NULL && m->work != NULL && m->kept_links != NULL && m->kept_outs != NULL &&
          m->assumed != NULL;
-  int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads > m->n_parts) threads = m->n_parts;
-  if (fine && threads > 1) {
+  cpl_context* ctx = m->base.base.ctx;
+  m->threads = cpli_threads_of(ctx, m->def.threads, 0);
+  m->threads_always = m->def.threads > 1 || cpli_context_slot(ctx)->threads > 1;
+  if (m->threads > m->n_parts) m->threads = m->n_parts;
+  if (fine && m->threads > 1) {
     m->errors = cpli_arena_alloc(a, np, sizeof *m->errors);
     fine = m->errors != NULL;
-    if (fine) return cpli_thread_pool_create(m->base.base.ctx, threads, &m->pool);
+    if (fine) return cpli_thread_pool_join(ctx, m->threads, &m->pool);
   }
   return fine ? CPL_OK : cpli_nomem(m->base.base.ctx);
 }
@@ -270,6 +272,7 @@ static void set_capabilities(cpli_master* m) {
     can.predicts = can.predicts && m->parts[i].s->ops->max_step != NULL;
     can.once_per_process = can.once_per_process || p->once_per_process;
     can.needs_tool = can.needs_tool || p->needs_tool;
+    can.own_thread = can.own_thread || p->own_thread;
     can.variable_step = can.variable_step && !m->parts[i].keeps_own;
     m->saves = m->saves || p->stops_early;
   }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/thread_pool.h"
 #include "model/inspect.h"
 #include "model/router.h"
 #include "solver/independent.h"
@@ -129,7 +130,7 @@ void cpli_master_destroy(cpl_component* c) {
   if (c == NULL) return;
   cpli_master* m = master_of(c);
   cpl_context* ctx = c->ctx;
-  cpli_thread_pool_destroy(m->pool);
+  cpli_thread_pool_leave(m->pool);
   for (int32_t i = 0; i < m->n_parts && m->parts != NULL; i++) {
     cpli_master_part* p = &m->parts[i];
     if (p->s == NULL) continue;

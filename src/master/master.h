@@ -178,9 +178,11 @@ typedef struct cpli_master {
   cpli_step_plan plans[CPLI_PLANS];
   int32_t* probes;  // parts that are probed before a part that cannot be rolled back takes the step
   int32_t n_probes;
-  struct cpli_thread_pool* pool;  // NULL: no threads
-  cpli_error* errors;             // of parts that fail on threads of the pool. Nullable.
-  double cost;                    // of a step of a part, as measured recently [s]
+  struct cpli_thread_pool* pool;  // NULL: one thread
+  int32_t threads;
+  bool threads_always;  // an explicit number of threads is used without measuring
+  cpli_error* errors;   // of parts that fail on threads of the pool. Nullable.
+  double cost;          // of a step of a part, as measured recently [s]
 
   double t, t_start;
   double h;      // of the next step, with error control
@@ -390,14 +392,3 @@ void cpli_master_pass_kink(cpli_master* m);
 void cpli_master_report_inaccurate(const cpli_master* m);
 /// One step of a size the error allows, not past `target`.
 cpl_status cpli_master_controlled_step(cpli_master* m, double target);
-
-//------------------------------------ thread_pool.c ------------------------------------
-
-// The thread pool that steps parts of one level in parallel.
-typedef struct cpli_thread_pool cpli_thread_pool;
-cpl_status cpli_thread_pool_create(cpl_context* ctx, int32_t threads, cpli_thread_pool** out);
-void cpli_thread_pool_destroy(cpli_thread_pool* pool);        // Nullable
-int32_t cpli_thread_pool_size(const cpli_thread_pool* pool);  // the caller's thread included
-/// Calls work(user, i) for i from 0 to n - 1, on any thread, and waits for all of them.
-void cpli_thread_pool_run(cpli_thread_pool* pool, int32_t n, void (*work)(void* user, int32_t i),
-                          void* user);

@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/thread_pool.h"
 #include "master/master.h"
 
 enum { MAX_TRIES = 1000 };
@@ -160,20 +161,30 @@ typedef struct batch {
 
 static bool is_active(const cpli_master_part* p) { return p->due && !p->stays; }
 
-static void step_one(void* user, int32_t i) {
-  const batch* b = user;
+static void step_one(batch* b, int32_t i) {
   cpli_master_part* p = &b->m->parts[b->ops[i].part];
   if (is_active(p)) take_step(b->m, p, b->t_end);
 }
 
-// The same on a thread of the pool: messages are stored separately, and the first in order of parts
-// is reported, not the first in time.
-static void step_on_thread(void* user, int32_t i) {
-  const batch* b = user;
+static void step_apart(batch* b, int32_t i) {
   cpl_context* ctx = b->m->base.base.ctx;
   cpli_error* before = cpli_divert_errors(ctx, &b->m->errors[b->ops[i].part]);
-  step_one(user, i);
+  step_one(b, i);
   cpli_end_diversion(before);
+}
+
+static bool stays(const batch* b, int32_t i) {
+  return b->m->parts[b->ops[i].part].s->base.can.own_thread;
+}
+
+// The same in one of several threads: messages are stored separately, and the first in order of
+// parts is reported, not the first in time.
+static void step_in_threads(void* user, cpli_job* job, int32_t worker) {
+  batch* b = user;
+  for (int32_t i = 0; i < b->n && worker == 0; i++)
+    if (stays(b, i)) step_apart(b, i);
+  for (int32_t i = cpli_job_next(job); i >= 0; i = cpli_job_next(job))
+    if (!stays(b, i)) step_apart(b, i);
 }
 
 // Stops at the first failure, whose message is reported.
@@ -193,11 +204,12 @@ static void step_parts(cpli_master* m, batch* b) {
     step_in_order(b);
     return;
   }
-  bool together = m->def.threads > 1 || m->cost > worth_it;
+  bool together = m->threads_always || m->cost > worth_it;
+  int32_t threads = 1;
   double since = cpli_now();
-  if (together) cpli_thread_pool_run(m->pool, b->n, step_on_thread, b);
+  if (together) threads = cpli_thread_pool_run(m->pool, m->threads, b->n, step_in_threads, b);
   else step_in_order(b);
-  double cost = (cpli_now() - since) / b->n * (together ? cpli_thread_pool_size(m->pool) : 1);
+  double cost = (cpli_now() - since) / b->n * threads;
   m->cost += 0.1 * (cost - m->cost);
   for (int32_t i = 0; i < b->n && together; i++) {
     const cpli_master_part* p = &m->parts[b->ops[i].part];

@@ -658,7 +658,9 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
                                   .can = {.directional = has_directional,
                                           .save_restore = true,
                                           .serialize = to_bytes,
-                                          .completed_step = wants_steps}},
+                                          .completed_step = wants_steps,
+                                          // all instances share what the program has given
+                                          .own_thread = cm->host.user != NULL}},
                          .ops = &in->ops};
   in->ops = model_ops;
   cpli_cmodel_constraint_ops(cm->def, &in->ops);

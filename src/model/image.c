@@ -189,6 +189,7 @@ static const cpli_image_field capabilities_fields[] = {
     CPLI_BOOL(cpl_capabilities, get_after_set),
     CPLI_BOOL(cpl_capabilities, dense_output),
     CPLI_BOOL(cpl_capabilities, samples),
+    CPLI_BOOL(cpl_capabilities, own_thread),
     CPLI_NUMBER(cpl_capabilities, input_derivatives),
     CPLI_NUMBER(cpl_capabilities, output_derivatives),
 };

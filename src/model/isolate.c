@@ -638,6 +638,7 @@ static void take_operations(proxy* p, bool is_model) {
   if (p->dae_ops.use_residuals != NULL) p->model_ops.dae = &p->dae_ops;
   p->head.component.ops = &p->component_ops;
   p->head.component.can = p->request->can;
+  p->head.component.can.own_thread = false;  // any thread may send requests
   if (is_model) p->head.model.ops = &p->model_ops;
   else p->head.stepper.ops = &p->stepper_ops;
 }

@@ -10,12 +10,16 @@
 // first. The others follow to where it stopped; until then its cached values from before the step
 // are shown, so that events of others do not interrupt it. value_time() gives the time they belong
 // to.
+//
+// Several threads advance members that cannot meet an event before a known time, after the others
+// have found where all stop: these are in no need of the order of the heap.
 #include "solver/independent.h"
 
 #include <assert.h>
 #include <math.h>
 
 #include "base/heap.h"
+#include "base/parallel.h"
 #include "model/inspect.h"
 #include "model/serial.h"
 #include "solver/cached.h"
@@ -28,6 +32,7 @@ typedef struct member {
   bool waits;           // an update is due
   bool moved;           // curves were set since its last step
   bool coarse;          // it cannot work ahead
+  bool free;            // in this step: advanced by any thread, without events on the way
   cpl_step_result end;  // of a coarse one: the result of its step, at `until`
 } member;
 
@@ -50,6 +55,7 @@ typedef struct independent {
   int32_t* waiting;  // members with an update that is due
   int32_t n_waiting;
   int32_t *coarse, n_coarse;  // members that cannot work ahead
+  cpli_parallel* parallel;    // a task per member. Nullable
   double t;                   // output time
   double limit;               // t_limit of the last step: at it, inputs may jump
   double examined;            // t_end of the last step: conditions of all were evaluated there
@@ -64,7 +70,7 @@ static independent* self_of(cpl_component* c) { return (independent*)c; }
 
 //------------------------------------ order ------------------------------------
 
-static double key(const member* m) { return m->coarse ? INFINITY : m->until; }
+static double key(const member* m) { return m->coarse || m->free ? INFINITY : m->until; }
 
 // Whether its step is ahead of the present, so that its cached values are shown.
 static bool is_hidden(const member* m) { return m->coarse && m->at < m->until; }
@@ -207,6 +213,91 @@ static cpl_status go_on(independent* b, int32_t i, double t_end, double t_limit)
   return st;
 }
 
+//------------------------------------ threads ------------------------------------
+
+// Finds the members that meet no event before a time that they know. *stop becomes the first of
+// these times, if it is before. Returns: whether there are several.
+static bool find_free(independent* b, double* stop) {
+  int32_t n = 0;
+  double first = INFINITY;
+  for (int32_t i = 0; i < b->n && b->parallel != NULL; i++) {
+    member* m = &b->members[i];
+    double time = -INFINITY;
+    bool sure = false;
+    m->free = false;
+    if (m->coarse || m->waits || m->moved || m->s->ops->next_event == NULL) continue;
+    if (m->s->ops->next_event(m->s, &time, &sure) < 0 || !sure || time <= m->until) continue;
+    m->free = true;
+    first = fmin(first, time);
+    n++;
+  }
+  for (int32_t i = 0; i < b->n && n == 1; i++) b->members[i].free = false;
+  if (n > 1) *stop = fmin(*stop, first);
+  return n > 1;
+}
+
+// Who comes next in the order of the heap.
+typedef struct turn {
+  double key;
+  bool open;
+  int32_t member;
+} turn;
+
+static turn turn_of(const independent* b, int32_t i) {
+  const member* m = &b->members[i];
+  return (turn){m->until, m->at < m->until, i};
+}
+
+static bool comes_before(turn x, turn y) {
+  if (x.key != y.key) return x.key < y.key;
+  return x.open != y.open ? x.open : x.member < y.member;
+}
+
+typedef struct stage {
+  independent* b;
+  double t_end, t_limit, stop;
+  turn last;  // the member that ended the run; all are advanced up to its turn
+} stage;
+
+static bool goes_on(const stage* a, int32_t i) {
+  const member* m = &a->b->members[i];
+  if (a->b->ended) return comes_before(turn_of(a->b, i), a->last);
+  return m->until <= a->stop && !(m->at >= m->until && m->until >= a->stop);
+}
+
+// The same steps as go_on(), up to the end; what they find is processed later.
+static cpl_status advance_free(void* user, int32_t i, int32_t worker) {
+  const stage* a = user;
+  member* m = &a->b->members[i];
+  cpl_status st = CPL_OK;
+  (void)worker;
+  m->end = (cpl_step_result){.time = m->at};
+  while (m->free && st >= 0 && m->end.end == CPL_STEP_DONE && goes_on(a, i)) {
+    if (m->at < m->until) {
+      st = m->s->ops->step(m->s, m->until, a->t_limit, &m->end);
+      if (st >= 0) m->at = m->end.time;
+      continue;
+    }
+    st = m->s->ops->ahead(m->s, a->t_end, a->t_limit, &m->until);
+    if (m->until <= m->at) m->end.end = CPL_STEP_EVENT;
+  }
+  return st < 0 ? st : CPL_OK;
+}
+
+static cpl_status advance_all_free(stage* a) {
+  independent* b = a->b;
+  cpl_status st = cpli_parallel_run(b->base.base.ctx, b->parallel, b->n, advance_free, a);
+  for (int32_t i = 0; i < b->n; i++) {
+    member* m = &b->members[i];
+    if (m->free && st >= 0 && m->end.end != CPL_STEP_DONE) process_result(b, i, &m->end);
+    m->free = false;
+  }
+  cpli_heap_sort(&b->heap);
+  return st;
+}
+
+//------------------------------------ a step ------------------------------------
+
 // Steps the members that cannot work ahead. *stop: how far all can go.
 static cpl_status step_coarse(independent* b, double t_end, double* stop) {
   cpl_status st = CPL_OK;
@@ -238,16 +329,21 @@ static void show_coarse(independent* b) {
 // Advances all to t_end, or to the first event before it; simultaneous events are found together.
 static cpl_status advance(independent* b, double t_end, double t_limit) {
   double stop = t_end;
+  turn last = {0};
   cpl_status st = step_coarse(b, t_end, &stop);
   if (st >= 0) st = examine_all(b, t_end, t_limit);
+  const bool free = st >= 0 && find_free(b, &stop);
+  if (free) cpli_heap_sort(&b->heap);
   while (st >= 0 && !b->ended) {
     int32_t i = cpli_heap_first(&b->heap);
     member* m = &b->members[i];
     if (key(m) > stop || (m->at >= m->until && m->until >= stop)) break;
+    last = turn_of(b, i);
     st = go_on(b, i, t_end, t_limit);
     if (b->n_waiting > 0 || b->ended) stop = fmin(stop, m->at);
     cpli_heap_sort_in(&b->heap, i);
   }
+  if (free && st >= 0) st = advance_all_free(&(stage){b, t_end, t_limit, stop, last});
   b->t = stop;
   if (st >= 0) show_coarse(b);
   return st;
@@ -428,6 +524,7 @@ static void destroy(cpl_component* c) {
   cpl_context* ctx = c->ctx;
   for (int32_t i = 0; i < b->n; i++) b->members[i].s->base.ops->destroy(&b->members[i].s->base);
   if (b->whole != NULL) b->whole->base.ops->destroy(&b->whole->base);
+  cpli_parallel_destroy(b->parallel);
   if (b->cached.ctx != NULL) cpli_cached_free(&b->cached);
   cpli_serial_free(ctx, &b->bytes);
   cpli_shared_desc_release(b->desc);
@@ -666,6 +763,9 @@ static cpl_status fill(independent* b, const cpli_independent_def* def) {
   b->base.base.name = b->name;
   b->base.ops = &b->stepper_ops;
   cpl_status st = make_router(b, def);
+  if (st >= 0) st = cpli_parallel_make(ctx, INT32_MAX, b->n, &b->parallel);
+  for (int32_t i = 0; i < b->n; i++)
+    if (b->members[i].s->base.can.own_thread) cpli_parallel_keep(b->parallel, i);
   return st >= 0 && b->n_coarse > 0 ? cpli_cached_init(&b->cached, ctx, desc, &b->router) : st;
 }
 

@@ -653,6 +653,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                                            .serialize = rolls == 2,
                                            .once_per_process = can->once_per_process,
                                            .needs_tool = can->needs_tool,
+                                           .own_thread = can->own_thread,
                                            .variable_step = true,
                                            .zero_step = true,
                                            .stops_early = true,

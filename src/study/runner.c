@@ -134,6 +134,7 @@ static cpl_status make_stepper(cpli_runner* r) {
   const cpli_study_plan* p = r->plan;
   destroy_stepper(r);
   cpl_experiment_settings settings = p->settings;
+  settings.threads = 1;  // each worker has a processor
   if (r->opener == NULL || p->reopens) {
     cpl_status st = open_source(r, &settings);
     if (st < 0) return st;

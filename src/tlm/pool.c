@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
+#include "base/thread_pool.h"
 #include "tlm/tlm.h"
 
 typedef struct cpli_pool {
@@ -19,6 +19,8 @@ typedef struct cpli_pool {
   atomic_uint news;  // counts published intervals
   bool failed;
   double cost;  // of an interval, as measured recently [s]
+  int32_t threads;
+  bool always;  // an explicit number of threads is used without measuring
 } cpli_pool;
 
 cpl_status cpli_pool_create(cpli_tlm* m) {
@@ -32,14 +34,17 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->changed, NULL);
   m->pool = pool;
-  int32_t threads = m->def.threads > 0 ? m->def.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads > m->n_parts || m->def.processes) threads = m->n_parts;
-  return threads > 1 ? cpli_thread_pool_create(ctx, threads, &m->threads) : CPL_OK;
+  pool->threads = cpli_threads_of(ctx, m->def.threads, 0);
+  pool->always = m->def.threads > 1 || cpli_context_slot(ctx)->threads > 1 || m->def.processes;
+  if (pool->threads > m->n_parts || m->def.processes) pool->threads = m->n_parts;
+  if (pool->threads < 2) return CPL_OK;
+  return m->def.processes ? cpli_thread_pool_create(ctx, pool->threads, &m->threads)
+                          : cpli_thread_pool_join(ctx, pool->threads, &m->threads);
 }
 
 void cpli_pool_destroy(cpli_tlm* m) {
   cpl_context* ctx = m->base.base.ctx;
-  cpli_thread_pool_destroy(m->threads);
+  cpli_thread_pool_leave(m->threads);
   if (m->pool != NULL) {
     pthread_cond_destroy(&m->pool->changed);
     pthread_mutex_destroy(&m->pool->mutex);
@@ -51,10 +56,11 @@ void cpli_pool_destroy(cpli_tlm* m) {
 }
 
 // The part with the smallest time of those that can advance; NULL: none.
-static cpli_tlm_part* next_part(cpli_tlm* m, double until) {
+static cpli_tlm_part* next_part(cpli_tlm* m, double until, int32_t worker) {
   cpli_tlm_part* best = NULL;
   for (int32_t i = 0; i < m->n_parts; i++) {
     cpli_tlm_part* p = &m->parts[i];
+    if (worker > 0 && p->s->base.can.own_thread && !p->out_of_process) continue;
     if (p->busy || (best != NULL && p->t >= best->t)) continue;
     if (!cpli_part_done(m, p, until) && cpli_part_ready(m, p, until)) best = p;
   }
@@ -71,7 +77,7 @@ bool cpli_tlm_cancelled(const cpli_tlm* m) { return cpli_cancelled(m->base.base.
 static bool is_running(const cpli_tlm* m) { return !m->pool->failed && !cpli_tlm_cancelled(m); }
 
 static void run_alone(cpli_tlm* m, double until) {
-  for (cpli_tlm_part* p; is_running(m) && (p = next_part(m, until)) != NULL;) {
+  for (cpli_tlm_part* p; is_running(m) && (p = next_part(m, until, 0)) != NULL;) {
     cpl_status st = cpli_part_begin(m, p, until);
     if (st >= 0) st = cpli_part_step(m, p, until);
     if (st >= 0) st = cpli_part_publish(m, p);
@@ -100,13 +106,13 @@ static void publish(cpli_pool* pool) {
   if (pool->asleep > 0) pthread_cond_broadcast(&pool->changed);
 }
 
-static void run_threads(void* user, int32_t worker) {
+static void run_threads(void* user, cpli_job* job, int32_t worker) {
   cpli_tlm* m = user;
   cpli_pool* pool = m->pool;
-  (void)worker;
+  (void)job;  // parts are taken from the list of those that are ready
   pthread_mutex_lock(&pool->mutex);
   while (is_running(m)) {
-    cpli_tlm_part* p = next_part(m, pool->until);
+    cpli_tlm_part* p = next_part(m, pool->until, worker);
     if (p == NULL && pool->running == 0) break;
     if (p == NULL) {
       await_news(pool);
@@ -132,10 +138,8 @@ static void run_threads(void* user, int32_t worker) {
 }
 
 // A thread here serves each process, because they wait for each other.
-static void serve_processes(void* user, int32_t worker) {
-  cpli_tlm* m = user;
-  int32_t part = 0, n = cpli_thread_pool_size(m->threads);
-  if (worker >= n) return;
+static void serve_some(cpli_tlm* m, int32_t worker) {
+  int32_t part = 0, n = m->pool->threads;
   cpl_context* ctx = m->base.base.ctx;
   cpli_error error = {0};
   cpli_error* before = cpli_divert_errors(ctx, &error);
@@ -148,6 +152,11 @@ static void serve_processes(void* user, int32_t worker) {
     pthread_mutex_unlock(&m->pool->mutex);
   }
   cpli_error_clear(&error, ctx);
+}
+
+static void serve_processes(void* user, cpli_job* job, int32_t worker) {
+  (void)worker;
+  for (int32_t i = cpli_job_next(job); i >= 0; i = cpli_job_next(job)) serve_some(user, i);
 }
 
 // Reports the first failure in order of parts, not the first in time.
@@ -177,21 +186,21 @@ static int64_t count_intervals(const cpli_tlm* m) {
 cpl_status cpli_pool_run(cpli_tlm* m, double until) {
   static const double worth_it = 20e-6;
   cpli_pool* pool = m->pool;
-  bool together =
-      m->threads != NULL && (pool->cost > worth_it || m->def.threads > 1 || m->def.processes);
+  bool together = m->threads != NULL && (pool->cost > worth_it || pool->always);
+  int32_t threads = 1;
   int64_t before = count_intervals(m);
   double since = cpli_now();
   pool->until = until;
   pool->failed = outcome(m, false) < 0;
-  if (together && m->common != NULL)
-    cpli_thread_pool_run(m->threads, m->n_parts, serve_processes, m);
-  else if (together)
-    cpli_thread_pool_run(m->threads, cpli_thread_pool_size(m->threads), run_threads, m);
-  else run_alone(m, until);
+  if (together && m->common != NULL) {
+    pool->threads = cpli_thread_pool_start(m->threads, pool->threads);
+    cpli_thread_pool_run(m->threads, pool->threads, pool->threads, serve_processes, m);
+  } else if (together) {
+    threads = cpli_thread_pool_run(m->threads, pool->threads, pool->threads, run_threads, m);
+  } else run_alone(m, until);
   int64_t intervals = count_intervals(m) - before;
   if (intervals > 0) {
-    double cost = (cpli_now() - since) / (double)intervals *
-                  (together ? cpli_thread_pool_size(m->threads) : 1);
+    double cost = (cpli_now() - since) / (double)intervals * threads;
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
   cpl_status st = outcome(m, together);

@@ -1,47 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
-#include <pthread.h>
-#include <stdatomic.h>
+#include <time.h>
 
 #include "fake.h"
 #include "master/master.h"
 #include "models.h"
-
-typedef struct job {
-  atomic_int done[64];
-  double result[64];
-} job;
-
-static void work(void* user, int32_t i) {
-  job* j = user;
-  double x = i;
-  for (int k = 0; k < 1000; k++) x = sqrt(x + k);
-  j->result[i] = x;
-  atomic_fetch_add(&j->done[i], 1);
-}
-
-static void every_item_is_done_once(void** state) {
-  (void)state;
-  cpl_context* ctx = test_context();
-  job alone = {0};
-  for (int32_t i = 0; i < 64; i++) work(&alone, i);
-  for (int32_t threads = 1; threads <= 5; threads++) {
-    cpli_thread_pool* crew = NULL;
-    CHECK_OK(ctx, cpli_thread_pool_create(ctx, threads, &crew));
-    for (int32_t n = 0; n <= 64; n += 7) {
-      job j = {0};
-      cpli_thread_pool_run(crew, n, work, &j);
-      for (int32_t i = 0; i < 64; i++) {
-        CHECK_INT(atomic_load(&j.done[i]), i < n);
-        if (i < n) CHECK(j.result[i] == alone.result[i]);
-      }
-      CHECK_INT(cpli_thread_pool_size(crew), threads);
-    }
-    cpli_thread_pool_destroy(crew);
-  }
-  cpli_thread_pool_destroy(NULL);
-  cpl_context_destroy(ctx);
-}
 
 // Steps long enough for threads: parts that fail there are named in their order, not in that of
 // time.
@@ -89,7 +52,6 @@ static void failures_on_threads_are_told_in_order(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_item_is_done_once),
       cmocka_unit_test(failures_on_threads_are_told_in_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
