@@ -261,7 +261,9 @@ cpl_status cpli_sparse_make(cpl_context* ctx, int32_t n, const int32_t* first, c
                      .singular = -1,
                      .klu = cpli_klu_load()};
   cpl_status st = by_klu_make(s);
-  return st < 0 ? st : own_make(s);
+  if (st >= 0) st = own_make(s);
+  if (st < 0) return st;
+  return cpli_sparse_history(s, false) != NULL ? CPL_OK : cpli_nomem(ctx);  // not in the first step
 }
 
 void cpli_sparse_destroy(cpli_sparse* s) {
