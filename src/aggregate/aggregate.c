@@ -649,7 +649,7 @@ static cpl_status take_lists(maker* k) {
 static cpl_status allocate(cpli_aggregate* a) {
   cpl_context* ctx = a->base.base.ctx;
   size_t n = (size_t)a->n_nodes;
-  a->workers = cpli_threads_of(ctx, 0, 1);
+  a->workers = cpli_parallel_threads(ctx);
   if (a->workers > a->n_parts) a->workers = a->n_parts > 0 ? a->n_parts : 1;
   size_t workers = (size_t)a->workers;
   a->value = cpli_alloc(ctx, (4 + workers) * n, sizeof *a->value);

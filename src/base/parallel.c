@@ -9,6 +9,9 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#ifdef CPL_THREADS
+#include <pthread.h>
+#endif
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -41,6 +44,8 @@ static cpl_status run_alone(cpl_context* ctx, int32_t n, cpli_task* task, void* 
 }
 
 #ifndef CPL_THREADS
+int32_t cpli_parallel_threads(cpl_context* ctx) { return (void)ctx, 1; }
+
 cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_parallel** out) {
   (void)ctx, (void)most, (void)n;
   *out = NULL;
@@ -59,7 +64,6 @@ cpl_status cpli_parallel_run(cpl_context* ctx, cpli_parallel* p, int32_t n, cpli
   return run_alone(ctx, n, task, user);
 }
 #else
-#include <pthread.h>
 
 enum {
   MEASURED = 3,  // rounds
@@ -112,6 +116,7 @@ bool cpli_parallel_pays(const cpli_parallel* p) {
   return p != NULL && (p->forced || p->mode == TOGETHER);
 }
 
+int32_t cpli_parallel_threads(cpl_context* ctx) { return cpli_threads_of(ctx, 0, 1); }
 int32_t cpli_parallel_workers(const cpli_parallel* p) { return p != NULL ? p->workers : 1; }
 
 static cpl_status measure(cpli_parallel* p, cpli_task* task, void* user) {
@@ -375,7 +380,7 @@ static cpl_status allocate(cpli_parallel* p) {
 }
 
 cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_parallel** out) {
-  int32_t workers = cpli_threads_of(ctx, 0, 1);
+  int32_t workers = cpli_parallel_threads(ctx);
   *out = NULL;
   if (workers > most) workers = most;
   if (workers > n) workers = n;

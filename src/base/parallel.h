@@ -14,6 +14,9 @@ typedef struct cpli_parallel cpli_parallel;
 /// One task. worker: from 0 to cpli_parallel_workers() - 1, for memory of its own.
 typedef cpl_status cpli_task(void* user, int32_t task, int32_t worker);
 
+/// The threads of the context: one where it says nothing.
+int32_t cpli_parallel_threads(cpl_context* ctx);
+
 /// For n tasks, and at most `most` threads: those of the context, one where it says nothing.
 /// Owned: *out by the caller, who calls cpli_parallel_destroy(); NULL: there is one thread.
 cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_parallel** out);
