@@ -249,13 +249,23 @@ static const cpli_image_field cosimulation_fields[] = {
 };
 static CPLI_IMAGE_TYPE(cosimulation_image, cpli_cosimulation, 224, cosimulation_fields);
 
+static const cpli_image_field study_fields[] = {
+    CPLI_SIZE(cpli_study_texts, n_over),
+    CPLI_STRUCT_LIST(cpli_study_texts, over, n_over, &setting_image),
+    TEXT(cpli_study_texts, design),
+    TEXT(cpli_study_texts, sample),
+    TEXT(cpli_study_texts, seed),
+    TEXT(cpli_study_texts, table),
+};
+static CPLI_IMAGE_TYPE(study_image, cpli_study_texts, 112, study_fields);
+
 //------------------------------------ definition ------------------------------------
 
 #define ITEMS(member, of) \
   CPLI_SIZE(cpl_system_def, n_##member), CPLI_STRUCT_LIST(cpl_system_def, member, n_##member, of)
 
 // Not stored: ctx, arena, no_memory, cap_... and ..._names, which a new definition has; call_log
-// and ssp; measures and study, which are used by studies only.
+// and ssp.
 static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, hierarchical),
     CPLI_TEXT(cpl_system_def, root),
@@ -273,6 +283,8 @@ static const cpli_image_field def_fields[] = {
     ITEMS(modes, &mode_image),
     ITEMS(observed, &observed_image),
     TEXT(cpl_system_def, start_mode),
+    ITEMS(measures, &setting_image),
+    CPLI_STRUCT(cpl_system_def, study, &study_image),
     CPLI_STRUCT(cpl_system_def, experiment, &experiment_image),
     CPLI_NUMBER(cpl_system_def, manager_port),
     CPLI_STRUCT(cpl_system_def, cosimulation, &cosimulation_image),
@@ -353,6 +365,9 @@ static cpl_status set_settings(cpl_system_def* def, const cpl_system_def* draft)
   def->canonical = draft->canonical;
   def->name = draft->name;
   def->start_mode = draft->start_mode;
+  def->measures = draft->measures;
+  def->n_measures = draft->n_measures;
+  def->study = draft->study;
   def->manager_port = draft->manager_port;
   cpl_status st = cpl_system_def_isolate(def, draft->isolate, draft->call_timeout);
   if (st >= 0) st = cpli_def_set_experiment(def, &draft->experiment);

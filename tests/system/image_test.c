@@ -249,6 +249,12 @@ static void same_definition(const cpl_system_def* a, const cpl_system_def* b) {
       CHECK(l->terminate == o->terminate);
     }
   }
+  same_settings(a->measures, a->n_measures, b->measures, b->n_measures);
+  same_settings(a->study.over, a->study.n_over, b->study.over, b->study.n_over);
+  same_located(&a->study.design, &b->study.design);
+  same_located(&a->study.sample, &b->study.sample);
+  same_located(&a->study.seed, &b->study.seed);
+  same_located(&a->study.table, &b->study.table);
   for (size_t i = 0; i < a->n_observed; i++) {
     same_located(&a->observed[i].name, &b->observed[i].name);
     same_located(&a->observed[i].all, &b->observed[i].all);
