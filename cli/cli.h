@@ -75,6 +75,8 @@ int cli_exit_code(cpl_status st);  // 0, 1 or 2 as promised in --help
 // A context that logs to standard error at that level ("error", "warning", "info", "debug"; NULL:
 // warning); NULL and a message for any other level.
 cpl_context* cli_context(const char* level);
+// --no-ad: models in C get no derivatives made of their source (options.c).
+bool cli_no_ad(void);
 void cli_end_context(cpl_context* ctx);  // Nullable: ctx
 // The names of all solvers, as choices of an option.
 #define CLI_SOLVER(kind, name, text) "|" name

@@ -18,6 +18,7 @@
 #include "format/source_loc.h"
 #include "format/text.h"
 #include "interrupt.h"
+#include "model/compiled.h"
 
 int cli_exit_code(cpl_status st) {
   switch (st) {
@@ -125,7 +126,9 @@ cpl_context* cli_context(const char* level) {
   for (int i = 0; level != NULL && i < 4; i++) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }
-  return cli_watch_context(cpl_context_create(&def));
+  cpl_context* ctx = cpl_context_create(&def);
+  if (ctx != NULL) cpli_use_differences(ctx, cli_no_ad());
+  return cli_watch_context(ctx);
 }
 
 void cli_end_context(cpl_context* ctx) {

@@ -13,6 +13,7 @@
 #include "couplet/export.h"
 #include "format/scan.h"
 #include "format/text.h"
+#include "model/compiled.h"
 #include "no_run.h"
 
 #define AT(member) offsetof(cpli_fmu_kind, member)
@@ -417,6 +418,12 @@ static void print_counts(FILE* out, const cpl_description* d) {
   if (d->form_error != NULL) fprintf(out, "  %-12s not usable: %s\n", "algebraic", d->form_error);
 }
 
+// Of a model in C: where they come from.
+static void print_derivatives(FILE* out, const cpl_source* src) {
+  const char* text = cpli_c_derivatives(src);
+  if (text != NULL) print_field(out, "derivatives", text);
+}
+
 // The system that an FMU was made of.
 static void print_system(FILE* out, const cpl_source* src, bool all) {
   enum { SHOWN = 30 };  // lines
@@ -440,6 +447,7 @@ void info_print(FILE* out, const cpl_source* src, const cpl_fmu* fmu, bool all) 
   const cpl_description* d = src->desc;
   print_head(out, src, fmu);
   print_counts(out, d);
+  print_derivatives(out, src);
   info_print_ssp(out, src, all);
   print_states(out, src, all);
   info_print_residuals(out, d, fmu);

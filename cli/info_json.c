@@ -8,6 +8,7 @@
 #include "couplet/export.h"
 #include "format/json.h"
 #include "info.h"
+#include "model/compiled.h"
 
 enum { ROW = 2 };  // depth from which an entry of a list stays on one line
 
@@ -220,6 +221,8 @@ void info_print_json(FILE* out, const cpl_source* src, const cpl_fmu* fmu) {
   if (fmu != NULL) write_system(j, src);
   info_write_ssp(j, src);
   write_experiment(j, &d->experiment);
+  const char* derivatives = cpli_c_derivatives(src);
+  if (derivatives != NULL) cpli_json_text(j, "derivatives", derivatives);
   cpli_json_integer(j, "event_indicators", d->n_indicators);
   cpli_json_integer(j, "constraints", d->n_constraints);
   cpli_json_array(j, "states");

@@ -13,14 +13,39 @@ static const char* verb_name(const void* user, size_t i) {
   return ((const cli_verb* const*)user)[i]->name;
 }
 
+// Options of all verbs that open models.
+typedef struct common_args {
+  bool no_ad;
+} common_args;
+
+static common_args common;
+
+static const cli_option common_options[] = {
+    {"no-ad", 0, NULL,
+     "derivatives of models in C by differences: none are made of their source by automatic "
+     "differentiation",
+     CLI_FLAG, offsetof(common_args, no_ad)},
+    {0}};
+
+static bool is_common(const cli_option* o) {
+  return o >= common_options && o < common_options + CPLI_COUNT(common_options);
+}
+
+static const cli_option* common_at(const cli_verb* verb, size_t i) {
+  const bool opens = verb->suffixes != NULL && strstr(verb->suffixes, "yaml") != NULL;
+  return opens && i + 1 < CPLI_COUNT(common_options) ? &common_options[i] : NULL;
+}
+
+bool cli_no_ad(void) { return common.no_ad; }
+
 const cli_option* cli_option_at(const cli_verb* verb, size_t i) {
   size_t n = 0;
   while (verb->options[n].name != NULL) n++;
   if (i < n) return &verb->options[i];
-  if (verb->more == NULL) return NULL;
-  for (n = i - n, i = 0; i < n && verb->more[i].name != NULL; i++) {
+  i -= n;
+  for (n = 0; verb->more != NULL && verb->more[n].name != NULL; n++) {
   }
-  return verb->more[i].name != NULL ? &verb->more[i] : NULL;
+  return i < n ? &verb->more[i] : common_at(verb, i - n);
 }
 
 static bool is_spelled(const char* name, const char* text, size_t len) {
@@ -77,7 +102,7 @@ static bool is_choice(const char* choices, const char* value) {
 }
 
 static int store(const cli_verb* verb, const cli_option* o, const char* value, char* args) {
-  void* target = args + o->offset;
+  void* target = (is_common(o) ? (char*)&common : args) + o->offset;
   if (o->kind == CLI_FLAG) {
     *(bool*)target = true;
     return CLI_OK;

@@ -111,11 +111,12 @@ endforeach()
 # too. couplet build leaves out the files of the other version (by fmi2 or fmi3 in their names).
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
-  src/base/base.h src/base/context.c src/base/error.c src/base/error.h src/base/log_queue.h src/base/thread_pool.h src/base/memory.c src/base/names.c
+  src/base/base.h src/base/options.h src/base/context.c src/base/error.c src/base/error.h src/base/log_queue.h src/base/thread_pool.h
+  src/base/memory.c src/base/names.c src/tangent/result.h src/model/tangent_type.h
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
-  src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
+  src/model/cmodel_directional.c src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
 foreach(name fmu.h c_model.c instance.c start.c values.c state.c model_exchange.c constraints.c fmi2_functions.c references.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

@@ -20,6 +20,7 @@ set(SLOW_TESTS
   "^solver/(jumps|projection|quadrature|restarts|steep)$"
   "^study/(cluster|executor|kill)$"
   "^system/file$"
+  "^tangent/(constructs|examples|random)$"
   "^view/diagram$"
   )
 set(FAST_TESTS

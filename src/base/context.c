@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/log_queue.h"
+#include "base/options.h"
 #include "base/thread_pool.h"
 
 #undef cpli_nomem
@@ -56,6 +57,7 @@ struct cpl_context {
   void* stepped_user;
   const char* stepped_thread;
   cpli_context_threads threads;
+  bool differences;
 };
 
 static_assert(offsetof(struct cpl_context, head) == 0, "cpli_cancelled() reads it at the address");
@@ -102,8 +104,12 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   ctx->interrupted = NAN;
   ctx->stepped = NULL;
   ctx->threads = (cpli_context_threads){.threads = -1};
+  ctx->differences = false;
   return ctx;
 }
+
+void cpli_use_differences(cpl_context* ctx, bool on) { ctx->differences = on; }
+bool cpli_uses_differences(const cpl_context* ctx) { return ctx->differences; }
 
 void cpl_context_destroy(cpl_context* ctx) {
   if (ctx == NULL) return;

@@ -21,6 +21,8 @@
 #include "format/folder.h"
 #include "format/source_loc.h"
 
+#define TANGENT_FILE "model_tangent.c"
+
 // The data of an FMU that is being built.
 typedef struct job {
   cpl_context* ctx;
@@ -31,6 +33,7 @@ typedef struct job {
   char* folder;  // temporary
   cpl_source* source;
   const char** c_files;  // the names of the sources that are compiled
+  char* tangent;         // the text of the tangent functions
   cpli_fmu_archive fmu;
   cpli_writer config, build_description;
 } job;
@@ -97,12 +100,15 @@ static cpl_status write_config(job* j) {
 
 //------------------------------------ binary ------------------------------------
 
-// The model is compiled with the flags couplet run uses, so that both compute the same bits.
+// The model, with its tangent functions behind it, is compiled with the flags couplet run uses, so
+// that both compute the same bits.
 static cpl_status compile(job* j) {
   char config[PATH_MAX + 32], library[PATH_MAX + 32], runtime[PATH_MAX + 32];
   char archive[PATH_MAX + 32], script[PATH_MAX + 64], flat[PATH_MAX + 32];
+  char tangent[PATH_MAX + 32];
   snprintf(config, sizeof config, "%s/fmu_config.c", j->folder);
   snprintf(library, sizeof library, "%s/fmu.so", j->folder);
+  snprintf(tangent, sizeof tangent, "%s/" TANGENT_FILE, j->folder);
   snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
   snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
   snprintf(script, sizeof script, "--version-script=%s/fmu%d.map", j->data, j->fmu.facts.fmi);
@@ -121,7 +127,9 @@ static cpl_status compile(job* j) {
                         flat,
                         "-o",
                         library,
+                        "-include",
                         j->model,
+                        tangent,
                         config,
                         runtime,
                         archive,
@@ -135,6 +143,7 @@ static cpl_status compile(job* j) {
                         "-Wl,-s",
                         NULL};
   cpl_status st = cpli_file_make(j->ctx, config, j->config.text, j->config.len);
+  if (st >= 0) st = cpli_file_make(j->ctx, tangent, j->tangent, strlen(j->tangent));
   if (st >= 0) st = cpli_run_compiler(j->ctx, j->def->model, args);
   if (st >= 0) {
     st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->fmu.binary, &j->fmu.binary_size);
@@ -202,12 +211,31 @@ static cpl_status open_model(job* j) {
   return CPL_OK;
 }
 
+// The source of the model is included by the file that has its tangent functions.
+static cpl_status add_tangent(job* j) {
+  cpli_source_files* files = &j->fmu.sources;
+  cpli_writer text = {.ctx = j->ctx};
+  cpl_status st = cpli_model_tangent_text(j->source, &j->tangent);
+  if (st < 0) return st;
+  const char* name = files->items[0].name;
+  if (strpbrk(name, "\"\\\n") != NULL)
+    return cpl_fail(j->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: a file of this name cannot be included in sources", name);
+  cpli_writef(&text, "// Written by couplet build.\n#include \"%s\"\n", name);
+  cpli_write(&text, j->tangent);
+  st = cpli_writer_status(&text);
+  if (st >= 0) st = cpli_collect_text(files, TANGENT_FILE, text.text);
+  cpli_writer_free(&text);
+  return st;
+}
+
 static cpl_status collect_sources(job* j) {
   char flat[PATH_MAX + 32], headers[PATH_MAX + 32], licenses[PATH_MAX + 32];
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
   snprintf(licenses, sizeof licenses, "%s/fmu_licenses", j->data);
   snprintf(headers, sizeof headers, "%s/include/fmi", j->data);
   cpl_status st = cpli_collect_model(&j->fmu.sources, j->def->model, j->include, j->folder, true);
+  if (st >= 0) st = add_tangent(j);
   if (st >= 0)
     st = cpli_collect_folder(&j->fmu.sources, flat, NULL, cpli_fmu_other_version(j->fmu.facts.fmi));
   if (st >= 0 && j->fmu.facts.fmi == 3)
@@ -217,7 +245,7 @@ static cpl_status collect_sources(job* j) {
   j->c_files = cpli_alloc(j->ctx, j->fmu.sources.n + 1, sizeof *j->c_files);
   if (j->c_files == NULL) return cpli_nomem(j->ctx);
   size_t n = 0;
-  for (size_t i = 0; i < j->fmu.sources.n; i++) {
+  for (size_t i = 1; i < j->fmu.sources.n; i++) {  // the first one is included
     const char* name = j->fmu.sources.items[i].name;
     size_t len = strlen(name);
     if (len > 2 && strcmp(name + len - 2, ".c") == 0) j->c_files[n++] = name;
@@ -257,6 +285,7 @@ static cpl_status build_model(cpl_context* ctx, const cpl_build_def* def, char* 
   cpli_free(ctx, j.folder);
   cpli_free(ctx, j.model);
   cpli_free(ctx, j.c_files);
+  cpli_free(ctx, j.tangent);
   cpli_writer_free(&j.config);
   cpli_writer_free(&j.build_description);
   cpli_fmu_archive_free(&j.fmu);

@@ -18,6 +18,10 @@
 #include "format/file.h"
 #include "format/source_loc.h"
 #include "format/zip.h"
+#include "model/compiled.h"
+#include "model/csource.h"
+#include "tangent/result.h"
+#include "tangent/tangent.h"
 
 enum { LARGEST = 64 << 20 };  // bytes of a source file
 
@@ -135,6 +139,50 @@ cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const
   if (st >= 0) st = add_headers(files, rule, model, include, rename_include);
   cpli_free(files->ctx, rule);
   cpli_free(files->ctx, argument);
+  return st;
+}
+
+//------------------------------------ its tangent functions ------------------------------------
+
+// What macros of <math.h> became when the source was preprocessed is macros again.
+static void use_macros(char* text) {
+  static const struct {
+    const char *from, *to;
+  } macros[] = {{"__builtin_inff ( )", "INFINITY"},
+                {"__builtin_inf ( )", "INFINITY"},
+                {"__builtin_huge_val ( )", "HUGE_VAL"},
+                {"__builtin_nanf ( \"\" )", "NAN"},
+                {"__builtin_isinf_sign", "isinf"},
+                {CPLI_TANGENT_VISIBLE, "CPL_MODEL_EXPORT"},
+                {"__builtin_", ""}};
+  char* to = text;
+  for (const char* from = text; *from != '\0';) {
+    size_t i = 0;
+    while (i < CPLI_COUNT(macros) && strncmp(from, macros[i].from, strlen(macros[i].from)) != 0)
+      i++;
+    if (i == CPLI_COUNT(macros)) {
+      *to++ = *from++;
+      continue;
+    }
+    const size_t n = strlen(macros[i].to);
+    memcpy(to, macros[i].to, n);
+    to += n;
+    from += strlen(macros[i].from);
+  }
+  *to = '\0';
+}
+
+cpl_status cpli_model_tangent_text(const cpl_source* model, char** out) {
+  const cpl_model_tangent* t = cpli_c_tangent(model);
+  *out = NULL;
+  if (t == NULL || t->why != NULL) {
+    cpli_tangent_text none;
+    cpl_status st = cpli_tangent_none(model->ctx, t != NULL ? t->why : "differences", &none);
+    *out = none.text;
+    return st;
+  }
+  cpl_status st = cpli_compiled_tangent(model->ctx, model->path, out);
+  if (st >= 0) use_macros(*out);
   return st;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "couplet/interface.h"
 
 typedef struct cpli_source_file {
   char* name;  // below sources/
@@ -26,6 +27,10 @@ void cpli_source_files_free(cpli_source_files* files);
 /// are compiled without it, its include gets another name.
 cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
                               const char* work_folder, bool rename_include);
+/// The tangent functions of a model in C, to be compiled behind its source, also by compilers that
+/// were not asked when they were made.
+/// Owned: *out by the caller, who calls cpli_free().
+cpl_status cpli_model_tangent_text(const cpl_source* model, char** out);
 /// The files of a folder, in the order of names: those whose name contains `only` and does not
 /// contain `without`. Nullable: both
 cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, const char* only,

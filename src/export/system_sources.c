@@ -95,8 +95,13 @@ static cpl_status add_wrapper(const cpli_system_sources* s, size_t i, const char
   snprintf(name, sizeof name, "model_%zu.c", i + 1);
   cpli_writef(&text, "// Written by couplet build.\n#define couplet_model couplet_model_%zu\n",
               i + 1);
+  cpli_writef(&text, "#define couplet_model_tangent couplet_model_tangent_%zu\n", i + 1);
   cpli_writef(&text, "#include \"%s/%s\"\n", folder, source);
-  cpl_status st = cpli_writer_status(&text);
+  char* tangent = NULL;
+  cpl_status st = cpli_model_tangent_text(s->models[i], &tangent);
+  if (st >= 0) cpli_write(&text, tangent);
+  cpli_free(s->ctx, tangent);
+  if (st >= 0) st = cpli_writer_status(&text);
   if (st >= 0) st = cpli_collect_text(&s->fmu->sources, name, text.text);
   cpli_writer_free(&text);
   return st;
@@ -214,6 +219,13 @@ static cpl_status check_models(const cpli_system_sources* s, size_t first) {
 static void write_models(cpli_writer* w, size_t n) {
   for (size_t i = 0; i < n; i++)
     cpli_writef(w, "extern const cpl_model_def couplet_model_%zu;\n", i + 1);
+  for (size_t i = 0; i < n; i++)
+    cpli_writef(w, "extern const cpl_model_tangent couplet_model_tangent_%zu;\n", i + 1);
+  if (n > 0) cpli_write(w, "static const cpl_model_tangent* const tangents[] = {\n");
+  for (size_t i = 0; i < n; i++) cpli_writef(w, "  &couplet_model_tangent_%zu,\n", i + 1);
+  if (n > 0) cpli_write(w, "};\n");
+  cpli_writef(w, "const cpl_model_tangent* const* const cpl_fmu_tangents = %s;\n",
+              n > 0 ? "tangents" : "NULL");
   if (n > 0) cpli_write(w, "static const cpl_model_def* const models[] = {\n");
   for (size_t i = 0; i < n; i++) cpli_writef(w, "  &couplet_model_%zu,\n", i + 1);
   if (n > 0) cpli_write(w, "};\n");

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Instances of models in C: calls into the model, initialisation (repeated as long as values are
-// set), events and directional derivatives. Derivatives, outputs and algebraic
+// set) and events. Derivatives, outputs and algebraic
 // variables are computed when they are read, and cached until time or a value changes.
 #include "model/cmodel_instance.h"
 
@@ -39,10 +39,6 @@ static void run_handler(void* user) {
 static void run_completed_step(void* user) {
   cpli_c_call* c = user;
   c->result = c->def->completed_step(c->v, c->event);
-}
-static void run_directional(void* user) {
-  cpli_c_call* c = user;
-  c->result = c->def->directional(c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
 }
 static void run_release(void* user) {
   cpli_c_call* c = user;
@@ -533,48 +529,6 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
 
 double cpli_cmodel_next_time(const cpl_model* m) { return ((const cpli_c_instance*)m)->next_time; }
 
-//------------------------------------ directional derivatives ------------------------------------
-
-static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
-                              const uint32_t* knowns, size_t n_knowns, const double* seed,
-                              double* sensitivity) {
-  cpli_c_instance* in = self_of(c);
-  const cpli_layout* at = &in->cm->at;
-  bool want_dx = false, want_y = false;
-  memset(in->seed_x, 0, at->nx * sizeof(double));
-  memset(in->seed_u, 0, at->nu * sizeof(double));
-  for (size_t i = 0; i < n_knowns; i++) {
-    if (knowns[i] >= at->x && knowns[i] < at->dx) in->seed_x[knowns[i] - at->x] = seed[i];
-    else if (knowns[i] >= at->u && knowns[i] < at->x) in->seed_u[knowns[i] - at->u] = seed[i];
-    else
-      return cpl_fail_in(c->ctx, CPL_ERR_INPUT, c->name, NULL, NAN,
-                         "no derivative with respect to value reference %u", (unsigned)knowns[i]);
-  }
-  for (size_t i = 0; i < n_unknowns; i++) {
-    want_dx = want_dx || (unknowns[i] >= at->dx && unknowns[i] < at->y);
-    want_y = want_y || unknowns[i] >= at->y;
-  }
-  cpl_status st = cpli_cmodel_initialize(in);
-  if (st < 0) return st;
-  if (want_dx || want_y) {
-    cpli_c_call k = {.d_x = in->seed_x,
-                     .d_u = in->seed_u,
-                     .d_dx = want_dx ? in->d_dx : NULL,
-                     .d_y = want_y ? in->d_y : NULL};
-    st = cpli_cmodel_invoke(in, "directional", run_directional, &k);
-    if (st != CPL_OK) return st;
-  }
-  for (size_t i = 0; i < n_unknowns; i++) {
-    uint32_t ref = unknowns[i];
-    if (ref >= at->y && ref < at->n) sensitivity[i] = in->d_y[ref - at->y];
-    else if (ref >= at->dx && ref < at->y) sensitivity[i] = in->d_dx[ref - at->dx];
-    else if (ref >= at->x && ref < at->dx)
-      sensitivity[i] = in->seed_x[ref - at->x];  // a state as output
-    else sensitivity[i] = 0;
-  }
-  return CPL_OK;
-}
-
 //------------------------------------ instance ------------------------------------
 
 #define COMMON_OPS                                                                          \
@@ -588,8 +542,8 @@ static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t
 
 static const cpl_component_ops component_ops[2][2] = {
     // [states can become bytes][has directional derivatives]
-    {{COMMON_OPS}, {COMMON_OPS, .directional = directional}},
-    {{COMMON_OPS, BYTES_OPS}, {COMMON_OPS, BYTES_OPS, .directional = directional}},
+    {{COMMON_OPS}, {COMMON_OPS, .directional = cpli_cmodel_directional}},
+    {{COMMON_OPS, BYTES_OPS}, {COMMON_OPS, BYTES_OPS, .directional = cpli_cmodel_directional}},
 };
 
 static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
@@ -607,13 +561,14 @@ static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
 static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
   size_t numbers = (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na +
-                   2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu;
+                   2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu +
+                   cpli_cmodel_n_tangent(in->cm);
   in->v = cpli_alloc(ctx, numbers, sizeof(double));
   in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
   in->text = cpli_alloc(ctx, at->ns, sizeof *in->text);
   in->lent = cpli_alloc(ctx, at->ns, sizeof *in->lent);
-  in->memory = cpli_alloc(ctx, in->cm->def->memory_size, 1);
+  in->memory = cpli_alloc(ctx, cpli_cmodel_memory_size(in->cm), 1);
   if (in->v == NULL || in->positive == NULL || in->crossed == NULL || in->text == NULL ||
       in->lent == NULL || in->memory == NULL)
     return false;
@@ -627,6 +582,7 @@ static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   in->seed_u = in->seed_x + at->nx;
   in->d_dx = in->seed_u + at->nu;
   in->d_y = in->d_dx + at->nx;
+  cpli_cmodel_place_tangent(in, in->d_y + at->ny);
   in->values = (cpl_values){.x = in->v + at->x,
                             .u = in->v + at->u,
                             .p = in->v + at->p,
@@ -644,7 +600,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   *out = NULL;
   cpli_c_instance* in = cpli_alloc(ctx, 1, sizeof *in);
   if (in == NULL) return cpli_nomem(ctx);
-  bool has_directional = cm->def->directional != NULL;
+  bool has_directional = cm->has_directional;
   bool to_bytes = cm->def->release == NULL;  // otherwise its memory has pointers
   bool wants_steps =
       cm->def->completed_step != NULL || cm->at.na > 0 || (cm->at.nz > 0 && cm->def->event != NULL);

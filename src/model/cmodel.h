@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "couplet/interface.h"
+#include "model/tangent_type.h"
 
 // All numbers of an instance are in one array; a reference (cpl_variable.ref) is an index into it.
 typedef struct cpli_layout {
@@ -30,8 +31,9 @@ typedef struct cpli_cmodel_host {
   /// what it wrote to result[size]. Nullable: it is run in this one.
   cpl_status (*in_child)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
                          size_t size);
-  double call_timeout;  // limit of a call in the other process [s]; 0: none
-  void* user;           // cpl_values.user
+  double call_timeout;               // limit of a call in the other process [s]; 0: none
+  void* user;                        // cpl_values.user
+  const cpl_model_tangent* tangent;  // made of the source. Nullable
 } cpli_cmodel_host;
 
 typedef struct cpli_cmodel {
@@ -41,6 +43,8 @@ typedef struct cpli_cmodel {
   cpli_layout at;
   bool* discrete_output;  // ny: changes only at events
   bool any_discrete_output;
+  const cpl_model_tangent* tangent;  // the host's, where it covers this model. Nullable
+  bool has_directional;              // by it or by the definition
   cpl_context* ctx;
   cpli_arena arena;
   cpli_names names;
@@ -59,6 +63,11 @@ void cpli_cmodel_destroy(cpli_cmodel* cm);
 /// An instance; destroyed through its ops. `cm` must outlive it.
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out);
+
+/// Finds out where derivatives come from (cmodel_directional.c).
+void cpli_cmodel_find_tangent(cpli_cmodel* cm);
+/// The same as a text.
+const char* cpli_cmodel_derivatives(const cpli_cmodel* cm);
 
 /// Whether the solver sets its algebraic variables in continuous time; before setup.
 void cpli_cmodel_as_residuals(cpl_model* m, bool as_residuals);

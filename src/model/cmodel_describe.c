@@ -381,6 +381,7 @@ static cpl_status describe(cpli_cmodel* cm, bool detect) {
   if (st >= 0) st = add_residuals(cm, first_algebraic);
   if (st >= 0) st = add_strings(cm);
   if (st < 0) return st;
+  cpli_cmodel_find_tangent(cm);
   for (uint32_t i = 0; i < cm->at.ny; i++) {
     cm->discrete_output[i] =
         cm->desc.vars[first_output + (int32_t)i].variability == CPL_VARIABILITY_DISCRETE;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Internals of an instance of a model in C, shared by several files: cmodel.c runs it,
-// cmodel_constraints.c has its constraints, cmodel_residuals.c its algebraic variables,
-// cmodel_saved.c its saved states.
+// cmodel_constraints.c has its constraints, cmodel_directional.c its derivatives,
+// cmodel_residuals.c its algebraic variables, cmodel_saved.c its saved states.
 #pragma once
 
 #include "model/cmodel.h"
@@ -40,8 +40,11 @@ typedef struct cpli_c_instance {
   double recent_time;  // of that
   int8_t* crossed;     // nz
   double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
-  char** text;                           // ns: owned Strings
-  const char** lent;                     // ns: the Strings as passed to a handler
+  double *seed_p, *seed_w, *seed_z;      // of the tangent functions, with the values below
+  double *tangent_dx, *tangent_y;
+  cpl_values tangent_values, tangent_seed;
+  char** text;        // ns: owned Strings
+  const char** lent;  // ns: the Strings as passed to a handler
   unsigned char* memory;
   cpli_algebra algebra;
   cpli_serial_room bytes;  // of the last saved state that became bytes
@@ -57,7 +60,9 @@ typedef struct cpli_c_call {
   cpl_event_actions* actions;
   bool* event;
   double *d_x, *d_u, *d_dx, *d_y;
-  int count;  // of active constraints
+  int (*tangent)(const cpl_values*, const cpl_values*, double*, double*);
+  const cpl_values *at, *seed;  // of the tangent function
+  int count;                    // of active constraints
   int result;
   bool early;  // algebraic variables need not be solved
 } cpli_c_call;
@@ -89,6 +94,16 @@ void cpli_cmodel_forget(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_cmodel_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
 cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                   cpl_snapshot* snapshot);
+
+/// Directional derivatives (cmodel_directional.c).
+cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
+                                   const uint32_t* knowns, size_t n_knowns, const double* seed,
+                                   double* sensitivity);
+/// The numbers of an instance that they need, and their place.
+size_t cpli_cmodel_n_tangent(const cpli_cmodel* cm);
+void cpli_cmodel_place_tangent(cpli_c_instance* in, double* at);
+/// Of the model's memory, and of that of its tangent functions behind it.
+size_t cpli_cmodel_memory_size(const cpli_cmodel* cm);
 
 /// Update algebraic variables where the model solves for them itself.
 cpl_status cpli_cmodel_solve_algebraics(cpli_c_instance* in);

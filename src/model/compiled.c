@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "base/data.h"
+#include "base/options.h"
 #include "base/process.h"
 #include "format/cache.h"
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/hash.h"
+#include "tangent/tangent.h"
 
 enum { LARGEST = 1 << 30 };  // maximum size of a text or object in bytes
 
@@ -88,6 +90,9 @@ typedef struct job {
   char* folder;  // temporary
   char text[PATH_MAX + 64], object[PATH_MAX + 64];
   cpli_hash key;
+  char* source;  // preprocessed
+  size_t source_size;
+  cpli_tangent_text tangent;  // compiled behind it
 } job;
 
 // Line markers and empty lines are not part of the key: a model that is moved, or gets another
@@ -110,43 +115,65 @@ static cpl_status check_written(const job* j, const char* file) {
                   j->path, getenv("CC") != NULL ? getenv("CC") : "cc");
 }
 
-// The text after preprocessing, the flags and the compiler are the key.
-static cpl_status make_key(job* j) {
-  static const char* const flags[] = {MODEL_FLAGS};
+static cpl_status preprocess(job* j) {
   const char* args[] = {
       MODEL_FLAGS, "-DCPL_RECORD_MODEL_VERSION", "-E", "-I", j->include, "-o", j->text, j->argument,
       NULL};
-  char *text = NULL, *compiler = NULL;
-  size_t size = 0;
   cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
   if (st >= 0) st = check_written(j, j->text);
+  if (st >= 0) st = cpli_file_read(j->ctx, j->text, LARGEST, &j->source, &j->source_size);
+  if (st < 0) return st;
+  return cpli_uses_differences(j->ctx)
+             ? cpli_tangent_none(j->ctx, "differences: --no-ad", &j->tangent)
+             : cpli_tangent_make(j->ctx, j->source, j->source_size, &j->tangent);
+}
+
+// The text after preprocessing with the tangent functions, the flags and the compiler are the key.
+static cpl_status make_key(job* j) {
+  static const char* const flags[] = {MODEL_FLAGS};
+  char* compiler = NULL;
+  cpl_status st = preprocess(j);
   if (st >= 0) st = cpli_compiler_identity(j->ctx, &compiler);
-  if (st >= 0) st = cpli_file_read(j->ctx, j->text, LARGEST, &text, &size);
   if (st >= 0) {
     j->key = cpli_hash_begin();
     cpli_hash_add(&j->key, compiler, strlen(compiler) + 1);
     for (size_t i = 0; i < CPLI_COUNT(flags); i++)
       cpli_hash_add(&j->key, flags[i], strlen(flags[i]) + 1);
-    hash_text(&j->key, text, size);
+    hash_text(&j->key, j->source, j->source_size);
+    cpli_hash_add(&j->key, j->tangent.text, strlen(j->tangent.text));
   }
   cpli_free(j->ctx, compiler);
-  cpli_free(j->ctx, text);
   return st;
 }
 
-static cpl_status compile(job* j, const char* target) {
+// The tangent functions behind the source.
+static cpl_status compile_both(const job* j) {
   const char* args[] = {MODEL_FLAGS, "-shared", "-o", j->object, j->text, "-lm", NULL};
-  cpl_status st = cpli_run_compiler(j->ctx, j->path, args);
+  const size_t n = strlen(j->tangent.text);
+  char* both = cpli_alloc(j->ctx, j->source_size + n, 1);
+  if (both == NULL) return cpli_nomem(j->ctx);
+  memcpy(both, j->source, j->source_size);
+  memcpy(both + j->source_size, j->tangent.text, n);
+  cpl_status st = cpli_file_make(j->ctx, j->text, both, j->source_size + n);
+  cpli_free(j->ctx, both);
+  return st < 0 ? st : cpli_run_compiler(j->ctx, j->path, args);
+}
+
+static cpl_status compile(job* j, const char* target) {
+  cpl_status st = compile_both(j);
+  if (st == CPL_ERR_INPUT && j->tangent.any && !cpli_cancelled(j->ctx)) {
+    cpli_free(j->ctx, j->tangent.text);
+    st = cpli_tangent_none(
+        j->ctx, "differences: the compiler does not accept the functions made from its source",
+        &j->tangent);
+    if (st >= 0) st = compile_both(j);
+  }
   if (st >= 0) st = check_written(j, j->object);
   return st < 0 ? st : put_there(j->ctx, target, &j->key, j->object);
 }
 
 static cpl_status make(job* j, const char* cache, char** out) {
-  cpl_status st = cpli_temp_folder_make(j->ctx, &j->folder);
-  if (st < 0) return st;
-  snprintf(j->text, sizeof j->text, "%s/model.i", j->folder);
-  snprintf(j->object, sizeof j->object, "%s/model.so", j->folder);
-  st = make_key(j);
+  cpl_status st = make_key(j);
   if (st < 0) return st;
   *out = cpli_printf(j->ctx, "%s/%016llx%016llx.so", cache, (unsigned long long)j->key.part[0],
                      (unsigned long long)j->key.part[1]);
@@ -154,22 +181,47 @@ static cpl_status make(job* j, const char* cache, char** out) {
   return is_there(j->ctx, *out, &j->key) ? CPL_OK : compile(j, *out);
 }
 
+static cpl_status begin(job* j) {
+  const char* data = cpli_data_folder(j->ctx);
+  if (data == NULL) return CPL_ERR_INPUT;
+  snprintf(j->include, sizeof j->include, "%s/include", data);
+  j->argument = cpli_file_argument(j->ctx, j->path);
+  if (j->argument == NULL) return cpli_nomem(j->ctx);
+  cpl_status st = cpli_temp_folder_make(j->ctx, &j->folder);
+  if (st < 0) return st;
+  snprintf(j->text, sizeof j->text, "%s/model.i", j->folder);
+  snprintf(j->object, sizeof j->object, "%s/model.so", j->folder);
+  return CPL_OK;
+}
+
+static void end(job* j) {
+  if (j->folder != NULL) cpli_temp_folder_remove(j->ctx, j->folder);  // the next run tries again
+  cpli_free(j->ctx, j->folder);
+  cpli_free(j->ctx, j->argument);
+  cpli_free(j->ctx, j->source);
+  cpli_free(j->ctx, j->tangent.text);
+}
+
 cpl_status cpli_compiled(cpl_context* ctx, const char* path, char** out) {
   char cache[PATH_MAX];
   job j = {.ctx = ctx, .path = path};
   *out = NULL;
-  const char* data = cpli_data_folder(ctx);
-  if (data == NULL) return CPL_ERR_INPUT;
-  snprintf(j.include, sizeof j.include, "%s/include", data);
-  j.argument = cpli_file_argument(ctx, path);
-  cpl_status st =
-      j.argument != NULL ? cpli_cache_folder(ctx, cache, sizeof cache) : cpli_nomem(ctx);
+  cpl_status st = begin(&j);
+  if (st >= 0) st = cpli_cache_folder(ctx, cache, sizeof cache);
   if (st >= 0) st = make(&j, cache, out);
-  if (j.folder != NULL) cpli_temp_folder_remove(ctx, j.folder);  // the next run tries again
-  cpli_free(ctx, j.folder);
-  cpli_free(ctx, j.argument);
+  end(&j);
   if (st >= 0) return CPL_OK;
   cpli_free(ctx, *out);
   *out = NULL;
+  return st;
+}
+
+cpl_status cpli_compiled_tangent(cpl_context* ctx, const char* path, char** out) {
+  job j = {.ctx = ctx, .path = path};
+  cpl_status st = begin(&j);
+  if (st >= 0) st = preprocess(&j);
+  *out = j.tangent.text;
+  j.tangent.text = NULL;
+  end(&j);
   return st;
 }

@@ -10,6 +10,7 @@
 
 #include "base/guard.h"
 #include "base/loaded.h"
+#include "model/compiled.h"
 #include "model/csource.h"
 #include "model/description.h"
 #include "model/probe.h"
@@ -20,6 +21,7 @@ typedef struct csource {
   char* path;
   void* library;  // NULL: defined in this program
   cpli_loaded before;
+  const cpl_model_tangent* tangent;  // Nullable
 } csource;
 
 static void destroy(cpl_source* source) {
@@ -56,6 +58,7 @@ static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_h
                            bool detect) {
   host.call = cpli_probe_call;
   host.verb = cpli_guard_verb;
+  host.tangent = src->tangent;
   cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, detect, &host, &src->cm);
   if (st < 0)
     return src->library != NULL ? cpli_fail_file(src->base.ctx, st, src->path, "%s",
@@ -104,6 +107,7 @@ static cpl_status load(csource* src, const char* library, const cpl_model_def** 
     return cpli_fail_file(src->base.ctx, CPL_ERR_INPUT, src->path,
                           "defines no `const cpl_model_def couplet_model`");
   }
+  src->tangent = dlsym(src->library, "couplet_model_tangent");
   const int* version = dlsym(src->library, "couplet_model_version");
   return check_version(src->base.ctx, src->path, version != NULL ? *version : 0);
 }
@@ -112,6 +116,14 @@ static cpl_status finish(csource* src, cpl_status st, cpl_source** out) {
   if (st < 0) destroy(src != NULL ? &src->base : NULL);
   else *out = &src->base;
   return st;
+}
+
+const char* cpli_c_derivatives(const cpl_source* source) {
+  return source->ops == &ops ? cpli_cmodel_derivatives(((const csource*)source)->cm) : NULL;
+}
+
+const cpl_model_tangent* cpli_c_tangent(const cpl_source* source) {
+  return source->ops == &ops ? ((const csource*)source)->tangent : NULL;
 }
 
 cpl_status cpli_c_open_library(cpl_context* ctx, const cpli_c_library* from, cpl_source** out) {

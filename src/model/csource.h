@@ -15,6 +15,9 @@ typedef struct cpli_c_library {
   const cpl_description* known;
 } cpli_c_library;
 
+/// The tangent functions of a model, or the reason why there are none. NULL: not compiled here.
+const cpl_model_tangent* cpli_c_tangent(const cpl_source* source);
+
 /// Owned:    *out by the caller, who calls its operation destroy after all instances are gone.
 /// Borrowed: known, as long as *out lives.
 cpl_status cpli_c_open_library(cpl_context* ctx, const cpli_c_library* from, cpl_source** out);

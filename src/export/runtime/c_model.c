@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The content of an FMU that is made of one model in C: the model is compiled into the binary
-// (couplet_model), and co-simulation integrates it.
+// (couplet_model) with its tangent functions, and co-simulation integrates it.
 #include "export/runtime/fmu.h"
 #include "model/cmodel.h"
 #ifdef CPL_FMU_CO_SIMULATION
@@ -13,6 +13,7 @@
 // Written by `couplet build` next to the model (fmu_config.c).
 extern const char cpl_fmu_guid[];
 extern const cpl_dependency* const cpl_fmu_dependencies;  // Nullable: as the model declares
+extern const cpl_model_tangent couplet_model_tangent;
 
 typedef struct content {
   cpl_source source;
@@ -46,7 +47,8 @@ cpl_status fmu_content_open(cpl_context* ctx, const char* resources, fmu_content
   c->source = (cpl_source){.ops = &ops, .ctx = ctx, .path = ""};
   c->def = couplet_model;
   if (cpl_fmu_dependencies != NULL) c->def.dependencies = cpl_fmu_dependencies;
-  cpl_status st = cpli_cmodel_create(ctx, &c->def, false, &c->cm);
+  const cpli_cmodel_host host = {.tangent = &couplet_model_tangent};
+  cpl_status st = cpli_cmodel_create_hosted(ctx, &c->def, false, &host, &c->cm);
   if (st >= 0) c->source.desc = &c->cm->desc;
   return st;
 }

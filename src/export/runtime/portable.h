@@ -6,14 +6,15 @@
 // need a C11 compiler, the standard FMI headers and nothing else: no files, threads or signals.
 #pragma once
 
-#include "couplet/model.h"
 #include "couplet/table.h"
+#include "model/tangent_type.h"
 
 /// The plan (export/plan.h).
 extern const unsigned char cpl_fmu_plan[];
 extern const size_t cpl_fmu_plan_size;
 /// The models in C, in the order of the plan.
 extern const cpl_model_def* const* const cpl_fmu_models;
+extern const cpl_model_tangent* const* const cpl_fmu_tangents;  // of each
 extern const size_t cpl_fmu_n_models;
 /// The tables that inputs follow; their paths are their names in the plan.
 extern const cpl_table* const cpl_fmu_tables;

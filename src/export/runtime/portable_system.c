@@ -39,7 +39,9 @@ static cpl_status open_model(void* user, cpli_arena* arena, size_t number,
   if (source == NULL) return cpli_nomem(ctx);
   source->base = (cpl_source){.ops = &ops, .ctx = ctx, .path = s->name};
   cpl_status st = cpli_plan_structure(ctx, arena, s, &known);
-  if (st >= 0) st = cpli_cmodel_create(ctx, cpl_fmu_models[number], false, &source->cm);
+  const cpli_cmodel_host host = {.tangent = st >= 0 ? cpl_fmu_tangents[number] : NULL};
+  if (st >= 0)
+    st = cpli_cmodel_create_hosted(ctx, cpl_fmu_models[number], false, &host, &source->cm);
   if (st < 0) {
     destroy(&source->base);
     return st;
