@@ -46,7 +46,8 @@ static bool is_values(const type* t) {
 
 static bool is_constant(const type* t) {
   while (t->kind == TYPE_ARRAY) t = t->of;
-  return t->constant;
+  const bool leads = t->kind == TYPE_POINTER || (t->kind == TYPE_RECORD && t->record->pointers);
+  return t->constant && !leads;  // what a constant pointer leads to need not be constant
 }
 
 static int32_t class_of_global(variant* v, symbol* s) {

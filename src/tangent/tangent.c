@@ -147,10 +147,11 @@ static bool mentions_memory(source* s, function* f, int depth) {
 // write to it themselves, nobody else may.
 static bool check_memory(source* s, const symbol* model, variant* const* v, bool* parameters) {
   static const char* const others[] = {"initialize", "event", "completed_step"};
-  bool stores = false, reads = false, other = false;
+  bool stores = false, reads = false, other = false, mixed = false;
   for (size_t k = 0; k < 2 * N_MEMBERS; k++) {
     stores = stores || (v[k] != NULL && v[k]->stores_memory);
     reads = reads || (v[k] != NULL && v[k]->reads_memory);
+    mixed = mixed || (v[k] != NULL && v[k]->memory_active);
   }
   for (size_t k = 0; k < CPLI_COUNT(others) && (stores || reads); k++) {
     uint32_t at = 0;
@@ -160,6 +161,8 @@ static bool check_memory(source* s, const symbol* model, variant* const* v, bool
   }
   if (stores && other)
     cpli_tan_refuse(s, model->at, "v->memory is written by derivatives or outputs and by others");
+  if (mixed && !stores)
+    cpli_tan_refuse(s, model->at, "a pointer that leads to v->memory or to values");
   *parameters = !other;
   return stores;
 }

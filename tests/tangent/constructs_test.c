@@ -213,8 +213,14 @@ static void what_is_not_understood_is_refused(void** state) {
       {"", "char text[9]; snprintf(text, 9, \"%g\", v->x[0]); dx[0] = dx[1] = dx[2] = text[0];",
        "call of snprintf(), which is not known"},
       {"typedef struct list { double* a; } list;",
-       "list* l = v->memory; l->a[0] = v->x[0]; dx[0] = dx[1] = dx[2] = l->a[0];",
+       "list* l = v->memory; if (l->a != NULL) l->a[0] = v->x[0]; dx[0] = dx[1] = dx[2] = 0;",
        "a pointer in v->memory"},
+      {"static double hidden[3]; static double* const at = hidden;",
+       "at[0] = v->x[0]; dx[0] = dx[1] = dx[2] = at[0];", "outlives the call and is written"},
+      {"",
+       "const double* a = v->x[0] > 0 ? (const double*)v->memory : v->x; dx[0] = dx[1] = dx[2] = "
+       "a[1];",
+       "a pointer that leads to v->memory or to values"},
       {"static double cpl_d_x;", "dx[0] = dx[1] = dx[2] = v->x[0];", "cpl_d_x is reserved"},
   };
   for (size_t i = 0; i < CPLI_COUNT(cases); i++)
