@@ -100,36 +100,39 @@ static cpl_status write_config(job* j) {
 
 //------------------------------------ binary ------------------------------------
 
+#define FMU_FLAGS                                                                                \
+  "-std=c17", "-O2", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", \
+      "-fdata-sections"
+
 // The model, with its tangent functions behind it, is compiled with the flags couplet run uses, so
 // that both compute the same bits.
+static cpl_status compile_model(job* j, const char* object) {
+  char tangent[PATH_MAX + 32];
+  snprintf(tangent, sizeof tangent, "%s/" TANGENT_FILE, j->folder);
+  const char* args[] = {FMU_FLAGS, "-c",       "-I",     j->include, "-o",
+                        object,    "-include", j->model, tangent,    NULL};
+  cpl_status st = cpli_file_make(j->ctx, tangent, j->tangent, strlen(j->tangent));
+  return st < 0 ? st : cpli_run_compiler(j->ctx, j->def->model, args);
+}
+
 static cpl_status compile(job* j) {
   char config[PATH_MAX + 32], library[PATH_MAX + 32], runtime[PATH_MAX + 32];
   char archive[PATH_MAX + 32], script[PATH_MAX + 64], flat[PATH_MAX + 32];
-  char tangent[PATH_MAX + 32];
+  char object[PATH_MAX + 32];
   snprintf(config, sizeof config, "%s/fmu_config.c", j->folder);
   snprintf(library, sizeof library, "%s/fmu.so", j->folder);
-  snprintf(tangent, sizeof tangent, "%s/" TANGENT_FILE, j->folder);
+  snprintf(object, sizeof object, "%s/model.o", j->folder);
   snprintf(runtime, sizeof runtime, "%s/fmu_runtime.o", j->data);
   snprintf(archive, sizeof archive, "%s/libcouplet_fmu.a", j->data);
   snprintf(script, sizeof script, "--version-script=%s/fmu%d.map", j->data, j->fmu.facts.fmi);
   snprintf(flat, sizeof flat, "%s/fmu_sources", j->data);
-  const char* args[] = {"-std=c17",
-                        "-O2",
-                        "-fPIC",
-                        "-ffp-contract=off",
-                        "-fvisibility=hidden",
-                        "-ffunction-sections",
-                        "-fdata-sections",
+  const char* args[] = {FMU_FLAGS,
                         "-shared",
-                        "-I",
-                        j->include,
                         "-I",
                         flat,
                         "-o",
                         library,
-                        "-include",
-                        j->model,
-                        tangent,
+                        object,
                         config,
                         runtime,
                         archive,
@@ -142,8 +145,8 @@ static cpl_status compile(job* j) {
                         "-Wl,--gc-sections",
                         "-Wl,-s",
                         NULL};
-  cpl_status st = cpli_file_make(j->ctx, config, j->config.text, j->config.len);
-  if (st >= 0) st = cpli_file_make(j->ctx, tangent, j->tangent, strlen(j->tangent));
+  cpl_status st = compile_model(j, object);
+  if (st >= 0) st = cpli_file_make(j->ctx, config, j->config.text, j->config.len);
   if (st >= 0) st = cpli_run_compiler(j->ctx, j->def->model, args);
   if (st >= 0) {
     st = cpli_file_read(j->ctx, library, (size_t)1 << 30, &j->fmu.binary, &j->fmu.binary_size);

@@ -115,6 +115,18 @@ static cpl_status check_written(const job* j, const char* file) {
                   j->path, getenv("CC") != NULL ? getenv("CC") : "cc");
 }
 
+// Whether a text has included couplet/model.h.
+static bool is_model(const char* text, size_t size) {
+  static const char name[] = "cpl_values";
+  const size_t n = sizeof name - 1;
+  for (const char *at = text, *end = text + size; at < end; at++) {
+    at = memchr(at, name[0], (size_t)(end - at));
+    if (at == NULL || (size_t)(end - at) < n) return false;
+    if (memcmp(at, name, n) == 0) return true;
+  }
+  return false;
+}
+
 static cpl_status preprocess(job* j) {
   const char* args[] = {
       MODEL_FLAGS, "-DCPL_RECORD_MODEL_VERSION", "-E", "-I", j->include, "-o", j->text, j->argument,
@@ -123,6 +135,10 @@ static cpl_status preprocess(job* j) {
   if (st >= 0) st = check_written(j, j->text);
   if (st >= 0) st = cpli_file_read(j->ctx, j->text, LARGEST, &j->source, &j->source_size);
   if (st < 0) return st;
+  if (!is_model(j->source, j->source_size)) {  // the type of the functions is not declared
+    j->tangent.text = cpli_strdup(j->ctx, "");
+    return j->tangent.text != NULL ? CPL_OK : cpli_nomem(j->ctx);
+  }
   return cpli_uses_differences(j->ctx)
              ? cpli_tangent_none(j->ctx, "differences: --no-ad", &j->tangent)
              : cpli_tangent_make(j->ctx, j->source, j->source_size, &j->tangent);
