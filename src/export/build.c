@@ -214,22 +214,21 @@ static cpl_status open_model(job* j) {
   return CPL_OK;
 }
 
-// The source of the model is included by the file that has its tangent functions.
+// The tangent functions are behind the source of the model in its file, too. couplet makes them
+// anew where it compiles that file.
 static cpl_status add_tangent(job* j) {
-  cpli_source_files* files = &j->fmu.sources;
-  cpli_writer text = {.ctx = j->ctx};
+  cpli_source_file* model = &j->fmu.sources.items[0];
   cpl_status st = cpli_model_tangent_text(j->source, &j->tangent);
   if (st < 0) return st;
-  const char* name = files->items[0].name;
-  if (strpbrk(name, "\"\\\n") != NULL)
-    return cpl_fail(j->ctx, CPL_ERR_UNSUPPORTED,
-                    "%s: a file of this name cannot be included in sources", name);
-  cpli_writef(&text, "// Written by couplet build.\n#include \"%s\"\n", name);
-  cpli_write(&text, j->tangent);
-  st = cpli_writer_status(&text);
-  if (st >= 0) st = cpli_collect_text(files, TANGENT_FILE, text.text);
-  cpli_writer_free(&text);
-  return st;
+  char* both = cpli_printf(j->ctx,
+                           "%s\n// Written by couplet build.\n"
+                           "#ifndef CPL_RECORD_MODEL_VERSION%s#endif\n",
+                           model->text, j->tangent);
+  if (both == NULL) return cpli_nomem(j->ctx);
+  cpli_free(j->ctx, model->text);
+  model->text = both;
+  model->size = strlen(both);
+  return CPL_OK;
 }
 
 static cpl_status collect_sources(job* j) {
@@ -248,7 +247,7 @@ static cpl_status collect_sources(job* j) {
   j->c_files = cpli_alloc(j->ctx, j->fmu.sources.n + 1, sizeof *j->c_files);
   if (j->c_files == NULL) return cpli_nomem(j->ctx);
   size_t n = 0;
-  for (size_t i = 1; i < j->fmu.sources.n; i++) {  // the first one is included
+  for (size_t i = 0; i < j->fmu.sources.n; i++) {
     const char* name = j->fmu.sources.items[i].name;
     size_t len = strlen(name);
     if (len > 2 && strcmp(name + len - 2, ".c") == 0) j->c_files[n++] = name;

@@ -167,9 +167,8 @@ static bool check_memory(source* s, const symbol* model, variant* const* v, bool
   return stores;
 }
 
-static void write_result(emitter* x, const symbol* model, function* const* of, variant* const* v) {
-  bool parameters = true;
-  const bool memory = check_memory(x->s, model, v, &parameters);
+static void write_result(emitter* x, function* const* of, variant* const* v, bool parameters,
+                         bool memory) {
   cpli_tan_put(x, "const cpl_model_tangent couplet_model_tangent = {\n");
   for (size_t k = 0; k < N_MEMBERS; k++) {
     if (of[k] == NULL) continue;
@@ -184,7 +183,8 @@ static void write_result(emitter* x, const symbol* model, function* const* of, v
 }
 
 // Everything in its order: what is used first is known last.
-static char* assemble(emitter* x, const symbol* model, function* const* of, variant* const* v) {
+static char* assemble(emitter* x, function* const* of, variant* const* v, bool parameters,
+                      bool memory) {
   tan_text all = {.ctx = x->s->ctx};
   x->out = &all;
   cpli_tan_put(x, "%s%s", begin_text, cpli_tan_prelude);
@@ -192,7 +192,7 @@ static char* assemble(emitter* x, const symbol* model, function* const* of, vari
   write_all_zeros(x);
   if (x->heads.text != NULL) cpli_tan_put(x, "%s", x->heads.text);
   if (x->bodies.text != NULL) cpli_tan_put(x, "%s", x->bodies.text);
-  write_result(x, model, of, v);
+  write_result(x, of, v, parameters, memory);
   if (all.failed || x->heads.failed || x->bodies.failed) cpli_tan_nomem(x->s);
   if (!x->s->bad) return all.text;
   cpli_free(all.ctx, all.text);
@@ -211,12 +211,15 @@ static char* transform(source* s) {
     any = any || of[k] != NULL;
     for (size_t all = 0; of[k] != NULL && all < CPLI_COUNT(suffixes); all++) {
       v[2 * k + all] = cpli_tan_variant(&a, of[k], all != 0, 3);
-      if (v[2 * k + all] != NULL) cpli_tan_demand(&x, v[2 * k + all]);
     }
   }
   if (!any) cpli_tan_refuse(s, 0, "it has neither derivatives nor outputs");
+  bool parameters = false;
+  const bool memory = !s->bad && check_memory(s, model, v, &parameters);
+  for (size_t k = 0; k < 2 * N_MEMBERS; k++)
+    if (v[k] != NULL && (k % 2 == 0 || parameters)) cpli_tan_demand(&x, v[k]);
   cpli_tan_write_demanded(&x);
-  char* all = s->bad ? NULL : assemble(&x, model, of, v);
+  char* all = s->bad ? NULL : assemble(&x, of, v, parameters, memory);
   cpli_free(s->ctx, x.heads.text);
   cpli_free(s->ctx, x.bodies.text);
   return all;
