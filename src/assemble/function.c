@@ -103,7 +103,10 @@ static cpl_status parse(names* s, const cpli_located_text* text, cpli_expr** out
                       .n_candidates = opened ? CPLI_NEAREST : 0,
                       .user = s};
   cpl_status st = cpli_expr_parse(s->f->ctx, text->loc, text->text, &scope, out);
-  return s->no_memory ? cpli_nomem(s->f->ctx) : st;
+  if (!s->no_memory) return st;
+  cpli_expr_destroy(*out);  // a name was taken for another kind of value
+  *out = NULL;
+  return cpli_nomem(s->f->ctx);
 }
 
 //------------------------------------ one expression ------------------------------------
