@@ -322,7 +322,8 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
   item* room = cpli_alloc(p->ctx, 2 * n_blocks, sizeof *room);
   int32_t* nodes = cpli_alloc(p->ctx, n_blocks, sizeof *nodes);
   // keys: types, components, levels
-  sorter s = {.items = room, .other = room + n_blocks, .n_start = UINT8_MAX + 1};
+  sorter s = {
+      .items = room, .other = room != NULL ? room + n_blocks : NULL, .n_start = UINT8_MAX + 1};
   if (a->n_parts + 1 > s.n_start) s.n_start = a->n_parts + 1;
   if (b->n_blocks + 1 > s.n_start) s.n_start = b->n_blocks + 1;
   s.start = cpli_alloc(p->ctx, (size_t)s.n_start + 2, sizeof *s.start);

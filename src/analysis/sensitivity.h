@@ -103,9 +103,9 @@ typedef struct cpli_sens {
 static inline cpli_sens* cpli_sens_of(cpl_model* m) { return (cpli_sens*)m; }
 
 /// Every perturbed instance: for (CPLI_EACH_PERTURBED(s, k, p)) with parameter k.
-#define CPLI_EACH_PERTURBED(s, k, p) \
-  cpli_sens_parameter* k = (s)->to;  \
-  k < (s)->to + (s)->n_to; k++)                        \
+#define CPLI_EACH_PERTURBED(s, k, p)        \
+  cpli_sens_parameter* k = (s)->to;         \
+  k != NULL&& k < (s)->to + (s)->n_to; k++)                        \
     for (cpli_perturbed* p = k->of; p < k->of + 2; p++
 
 /// The sensitivities of the states with respect to a parameter.

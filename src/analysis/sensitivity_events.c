@@ -468,8 +468,8 @@ cpl_status cpli_sens_make_events(cpli_sens* s) {
   s->crossed = s->signs + s->nz_most;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     p->moved = cpli_arena_alloc(&s->arena, 2 * s->n_most, sizeof *p->moved);
-    p->slopes = p->moved + s->n_most;
     if (p->moved == NULL) return cpli_nomem(s->base.base.ctx);
+    p->slopes = p->moved + s->n_most;
     (void)k;
   }
   return list_discrete(s);

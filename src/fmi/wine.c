@@ -142,6 +142,17 @@ static bool fill(const char* folder, const cpli_wine* wine) {
          link_there(folder, "drive_c/windows/system32", wine->system);
 }
 
+// A folder that was removed in part does not count.
+static bool is_complete(const char* folder) {
+  static const char* const names[] = {"dosdevices/c:", "dosdevices/z:", "drive_c/windows/system32"};
+  char path[PATH_MAX + 32];
+  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    if (access(path, F_OK) != 0) return false;
+  }
+  return true;
+}
+
 // Another Wine gets another folder. It is made under another name and renamed, so that of two runs
 // that make it at the same time one has the work of the other.
 static cpl_status make_prefix(cpl_context* ctx, const cpli_wine* wine, char* out, size_t size) {
@@ -157,14 +168,16 @@ static cpl_status make_prefix(cpl_context* ctx, const cpli_wine* wine, char* out
   const int m = snprintf(made, sizeof made, "%s.XXXXXX", out);
   if (n < 0 || (size_t)n >= size || m < 0 || (size_t)m >= sizeof made)
     return cpl_fail(ctx, CPL_ERR_IO, "%s: this path is too long for Wine", cache);
-  if (access(out, F_OK) == 0) return CPL_OK;
+  if (is_complete(out)) return CPL_OK;
   if (mkdtemp(made) == NULL || !fill(made, wine))
     return cpl_fail(ctx, CPL_ERR_IO, "%s: no folder for Wine can be made there: %s", cache,
                     strerror(errno));
   if (rename(made, out) == 0) return CPL_OK;
+  if (!is_complete(out)) cpli_temp_folder_erase(out);
+  if (rename(made, out) == 0) return CPL_OK;
   const int failed = errno;
   cpli_temp_folder_erase(made);
-  if (access(out, F_OK) == 0) return CPL_OK;
+  if (is_complete(out)) return CPL_OK;
   return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", out, strerror(failed));
 }
 

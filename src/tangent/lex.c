@@ -54,7 +54,7 @@ const char* cpli_tan_text(source* s, uint32_t at) {
 }
 
 void cpli_tan_expect(source* s, uint32_t sign) {
-  if (take(s, sign)) return;
+  if (s->bad || take(s, sign)) return;
   const char text[] = {(char)sign, (char)(sign >> 8), (char)(sign >> 16), '\0'};
   cpli_tan_refuse(s, s->at, "%s instead of %s", cpli_tan_text(s, s->at), text);
 }

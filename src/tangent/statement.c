@@ -65,8 +65,8 @@ static statement* label(source* s) {
 
 static statement* if_else(source* s) {
   statement* st = make(s, STATEMENT_IF);
-  s->at++;
   if (st == NULL) return NULL;
+  s->at++;
   st->a = in_brackets(s);
   st->body = read_statement(s);
   if (!s->bad && take_key(s, KEY_else)) st->other = read_statement(s);
@@ -75,8 +75,8 @@ static statement* if_else(source* s) {
 
 static statement* for_loop(source* s) {
   statement* st = make(s, STATEMENT_FOR);
-  s->at++;
   if (st == NULL) return NULL;
+  s->at++;
   cpli_tan_open_scope(s);
   cpli_tan_expect(s, '(');
   st->first = cpli_tan_begins_type(s) ? declaration(s) : expression(s);
@@ -91,8 +91,8 @@ static statement* for_loop(source* s) {
 
 static statement* while_or_switch(source* s, statement_kind kind) {
   statement* st = make(s, kind);
-  s->at++;
   if (st == NULL) return NULL;
+  s->at++;
   st->a = in_brackets(s);
   st->body = s->bad ? NULL : read_statement(s);
   return s->bad ? NULL : st;
@@ -100,8 +100,8 @@ static statement* while_or_switch(source* s, statement_kind kind) {
 
 static statement* do_while(source* s) {
   statement* st = make(s, STATEMENT_DO);
-  s->at++;
   if (st == NULL) return NULL;
+  s->at++;
   st->body = read_statement(s);
   if (!take_key(s, KEY_while)) cpli_tan_refuse(s, s->at, "do without while");
   st->a = s->bad ? NULL : in_brackets(s);
@@ -111,8 +111,8 @@ static statement* do_while(source* s) {
 
 static statement* return_value(source* s) {
   statement* st = make(s, STATEMENT_RETURN);
-  s->at++;
   if (st == NULL) return NULL;
+  s->at++;
   if (!is_sign(s, ';')) st->a = cpli_tan_expr(s);
   cpli_tan_expect(s, ';');
   st->all.end = s->at;

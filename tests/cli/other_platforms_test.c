@@ -391,6 +391,10 @@ static void two_runs_at_once(void** state) {
   CHECK_INT(system("test $(ls cache/couplet | grep -c '^wine-') = 1"), 0);
   CHECK_INT(system("test $(du -sk cache/couplet | cut -f1) -lt 1000"), 0);
   assert_non_null(getcwd(here, sizeof here));
+  // a folder that somebody has removed in part is made anew
+  CHECK_INT(system("rm -rf cache/couplet/wine-*/drive_c"), 0);
+  CHECK_CODE(0, "run", at("win64", "probe"), "-q", "-o", "again.csv");
+  check_same_files(files[0], "again.csv");
 }
 
 int main(void) {
