@@ -220,10 +220,9 @@ static cpl_status separate(cpl_context* ctx, space* s, int32_t kept, double shif
   int32_t n = s->n, found = 0;
   sign_work w;
   double *t = make(ctx, n, n), *sign = make(ctx, n, n), *room = make(ctx, n, n);
-  double* wide = make(ctx, n, s->m);
   factor none = {0};
   cpl_status st = make_sign(ctx, n, &w);
-  if (st < 0 || t == NULL || sign == NULL || room == NULL || wide == NULL) {
+  if (st < 0 || t == NULL || sign == NULL || room == NULL) {
     st = cpli_nomem(ctx);
     goto done;
   }
@@ -266,7 +265,6 @@ done:
   cpli_free(ctx, t);
   cpli_free(ctx, sign);
   cpli_free(ctx, room);
-  cpli_free(ctx, wide);
   return st;
 }
 
