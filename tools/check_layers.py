@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the rules of src/README.md: who includes whom, where names of the FMI standard may occur,
-how long a file may be, how it begins, and that the name of a type stands in one file.
+how long a file may be, how it begins, that the name of a type stands in one file, and that a test left nothing in the root.
 
     check_layers.py [ROOT]      prints what is wrong as file:line: text; exit 1 when there is something
     check_layers.py --self-test
@@ -17,6 +17,9 @@ SPDX = ("SPDX-FileCopyrightText:", "SPDX-License-Identifier: BSD-2-Clause")
 FMI_ROOMS = ("fmi", "export")
 FOLDERS = ("src", "include", "cli", "tests", "examples", "bench", "tools", "scripts", "cmake", "python", ".ci")
 OTHER_FILES = ("CMakeLists.txt", "Makefile")
+# the files of the root; what is beside them was left by a test that ran there
+ROOT_FILES = {".git", ".clang-format", ".clang-tidy", ".gitignore", "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md",
+              "LICENSE", "Makefile", "README.md", "THIRD-PARTY.md", "compile_commands.json"}
 SOURCES = (".c", ".h", ".py", ".sh", ".cmake", ".js", "")
 LANGUAGE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 # What the command includes beside public headers. The list becomes shorter, never longer: what the command needs belongs into
@@ -180,7 +183,12 @@ class Checker:
             self.check_types(path, text)
             self.check_head(path, lines)
 
+    def check_root(self):
+        for path in sorted(p for p in self.root.iterdir() if p.is_file() and p.name not in ROOT_FILES):
+            self.report(path, 1, "does not belong into the root: left by a test?")
+
     def check_tree(self, whole=True):
+        self.check_root()
         files = [self.root / name for name in OTHER_FILES if (self.root / name).exists()]
         for folder in FOLDERS:
             files += [p for p in (self.root / folder).rglob("*") if p.is_file() and
@@ -213,6 +221,7 @@ def self_test(root):
         "cli/deep.c": (head + '#include "solver/solver.h"\n', "the command includes public headers"),
         "python/src/deep.c": (head + '#include "solver/solver.h"\n', "the extension includes public headers"),
         "examples/a/a.c": (head + "#include <couplet/run.h>\n", "a model includes couplet/model.h only"),
+        "left.csv": ("time,x\n", "does not belong into the root"),
         "src/view/good.c": (head + '#include "base/base.h"\n// fmi2Real\nchar* s = "fmi3";\n', None),
     }
     with tempfile.TemporaryDirectory() as folder:
