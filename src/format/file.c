@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A new file is written under a temporary name in the same folder and renamed when it is complete;
-// where the folder does not permit that, an existing file is overwritten in place.
+// A new file is written without a name in the same folder, or where the file system has no such
+// files, under a temporary one, and gets its name when it is complete; where the folder does not
+// permit that, an existing file is overwritten in place.
 #include "format/file.h"
 #include "format/source_loc.h"
 
@@ -93,6 +94,21 @@ static uint64_t random_bits(void) {
   return bits + __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 }
 
+// What a process that is killed leaves behind is removed by the system: the file has no name yet.
+static bool open_nameless(cpli_new_file* f, int folder_len, mode_t mode) {
+  char* folder =
+      cpli_printf(f->ctx, "%.*s", folder_len > 0 ? folder_len : 1, folder_len > 0 ? f->path : ".");
+  if (folder == NULL) return false;
+  f->fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+  cpli_free(f->ctx, folder);
+  if (f->fd < 0) return false;
+  snprintf(f->nameless, sizeof f->nameless, "/proc/self/fd/%d", f->fd);
+  if (access(f->nameless, F_OK) == 0) return true;
+  f->nameless[0] = '\0';  // without /proc it would never get a name
+  close(f->fd);
+  return false;
+}
+
 // Short, so that the temporary name is never too long where the final one is not.
 static cpl_status make_temporary(cpli_new_file* f) {
   const char* slash = strrchr(f->path, '/');
@@ -102,6 +118,7 @@ static cpl_status make_temporary(cpli_new_file* f) {
     f->temporary = cpli_printf(f->ctx, "%.*s.couplet-%016llx.tmp", folder, f->path,
                                (unsigned long long)random_bits());
     if (f->temporary == NULL) return cpli_nomem(f->ctx);
+    if (open_nameless(f, folder, mode)) return CPL_OK;
     f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (f->fd >= 0) return CPL_OK;
     const int cause = errno;
@@ -177,6 +194,8 @@ static bool rename_new(const char* from, const char* to) {
 
 cpl_status cpli_new_file_commit(cpli_new_file* f) {
   bool fine = (f->flags & CPLI_FILE_SYNC) == 0 || fsync(f->fd) == 0;
+  if (fine && f->nameless[0] != '\0')
+    fine = linkat(AT_FDCWD, f->nameless, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0;
   int cause = fine ? 0 : errno;
   // some file systems report a full disk only here
   if (close(f->fd) != 0 && errno != EINTR && fine) {

@@ -33,13 +33,14 @@ enum {
   CPLI_FILE_SECRET = 4,  // only this user may read it; a link of that name is replaced
 };
 
-/// A file in the making. It has a temporary name in the same folder until it is whole, so that
-/// no incomplete file is visible and a failure does not change an earlier file. A path that is no
-/// regular file (a pipe, a device), or is in a folder where no file can be created, is written in
-/// place.
+/// A file in the making. It has no name, or a temporary one, in the same folder until it is whole,
+/// so that no incomplete file is visible and a failure does not change an earlier file. A path that
+/// is no regular file (a pipe, a device), or is in a folder where no file can be created, is
+/// written in place.
 typedef struct cpli_new_file {
   cpl_context* ctx;
   char *path, *temporary;  // temporary == NULL: written in place
+  char nameless[32];       // the way to a file that has no name yet; "": it has the temporary one
   int fd;                  // write here; -1: closed
   int flags;
 } cpli_new_file;
