@@ -84,19 +84,69 @@ static cpl_status take_sigma(cpli_data* d, const cpl_description* desc, size_t c
   return st;
 }
 
+static void remove_column(cpli_data* d, size_t i) {
+  cpli_measured* m = &d->columns[i];
+  cpli_free(d->ctx, m->values);
+  cpli_free(d->ctx, m->sigma);
+  d->n_columns--;
+  memmove(m, m + 1, (d->n_columns - i) * sizeof *m);
+  d->columns[d->n_columns] = (cpli_measured){0};
+}
+
+static const cpl_variable* first_alias(const cpl_description* desc, const cpl_variable* v) {
+  return v->alias_of >= 0 ? &desc->vars[v->alias_of] : v;
+}
+
+// The last column, which has another name of a variable that has a column already.
+static cpl_status take_alias(cpli_data* d, const cpli_measured* first) {
+  const cpli_measured* m = &d->columns[d->n_columns - 1];
+  for (size_t i = 0; i < d->n_rows; i++) {
+    const double a = first->values[i], b = m->values[i];
+    if (fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b))) continue;
+    return cpl_fail(d->ctx, CPL_ERR_INPUT,
+                    "%s: %s and %s are names of one variable, and differ at t=%.12g: %.12g and "
+                    "%.12g; measurements by two instruments are two data sets",
+                    d->name, first->v->name, m->v->name, d->table->time[i], a, b);
+  }
+  cpl_log(d->ctx, CPL_LOG_WARNING, "",
+          "%s: %s and %s are names of one variable: its values count once", d->name, first->v->name,
+          m->v->name);
+  remove_column(d, d->n_columns - 1);
+  return CPL_OK;
+}
+
+// Of what does not change during a run, many equal rows are no independent measurements.
+static bool is_repeated(const cpli_data* d, size_t c, const cpl_variable* v) {
+  const bool fixed = v->variability == CPL_VARIABILITY_CONSTANT ||
+                     v->variability == CPL_VARIABILITY_FIXED ||
+                     v->causality == CPL_CAUSALITY_CALCULATED_PARAMETER;
+  return fixed && d->n_rows > 1 && is_constant(d, c);
+}
+
 static cpl_status compare(cpli_data* d, const cpl_description* desc, size_t c,
                           const cpl_variable* v) {
+  const cpli_measured* same = NULL;
   cpli_measured* m = &d->columns[d->n_columns];
   if (v->type == CPL_STRING || v->type == CPL_BINARY)
     return column_fails(d, c, "it cannot be compared: the variable is no number");
-  for (size_t i = 0; i < d->n_columns; i++)
+  for (size_t i = 0; i < d->n_columns; i++) {
     if (d->columns[i].v == v) return column_fails(d, c, "the variable has another column");
-  d->record[d->n_columns++] = v->name;
+    if (first_alias(desc, d->columns[i].v) == first_alias(desc, v)) same = &d->columns[i];
+  }
+  if (is_repeated(d, c, v)) {
+    cpl_log(d->ctx, CPL_LOG_WARNING, "",
+            "%s: %s does not change during a run, and its rows are no independent measurements: "
+            "the column does not count",
+            d->name, v->name);
+    return CPL_OK;
+  }
+  d->n_columns++;
   m->v = v;
   m->unit = v->unit >= 0 ? desc->units[v->unit].name : "";
   m->deviation = NAN;
   cpl_status st = convert_column(d, desc, c, cpli_column_unit(d->table, c, v->name), v, &m->values);
-  return st < 0 ? st : take_sigma(d, desc, c, m);
+  if (st >= 0) st = take_sigma(d, desc, c, m);
+  return st >= 0 && same != NULL ? take_alias(d, same) : st;
 }
 
 static cpl_status set_parameter(cpli_data* d, const cpl_description* desc, size_t c,
@@ -194,8 +244,11 @@ static cpl_status check_starts(const cpli_data* d, const cpli_trials* trials) {
   return CPL_OK;
 }
 
-// dy/dk, with k running fastest.
-static cpl_status name_pairs(cpli_data* d, const cpli_trials* trials) {
+// What is recorded: the columns, and dy/dk, with k running fastest.
+static cpl_status name_record(cpli_data* d, const cpli_trials* trials) {
+  for (size_t i = 0; i < d->n_pairs; i++) cpli_free(d->ctx, d->pairs[i]);
+  d->n_pairs = 0;
+  for (size_t i = 0; i < d->n_columns; i++) d->record[i] = d->columns[i].v->name;
   d->n_vary = trials->n;
   for (size_t j = 0; j < d->n_vary; j++) d->varied[j] = trials->list[j].name;
   for (size_t i = 0; i < d->n_columns * d->n_vary; i++) {
@@ -233,7 +286,27 @@ cpl_status cpli_data_open(cpli_data* d, const cpli_trials* trials, const cpl_fit
   if (st >= 0 && d->n_columns == 0)
     st = cpl_fail(d->ctx, CPL_ERR_INPUT, "%s: no column is a variable that can be compared",
                   d->name);
-  return st < 0 ? st : name_pairs(d, trials);
+  return st < 0 ? st : name_record(d, trials);
+}
+
+bool cpli_data_same(const cpli_data* a, const cpli_data* b) {
+  const cpl_table *x = a->table, *y = b->table;
+  if (x->n_rows != y->n_rows || x->n_columns != y->n_columns || a->n_starts != b->n_starts ||
+      memcmp(x->time, y->time, x->n_rows * sizeof *x->time) != 0 ||
+      memcmp(x->values, y->values, x->n_rows * x->n_columns * sizeof *x->values) != 0)
+    return false;
+  for (size_t c = 0; c < x->n_columns; c++)
+    if (strcmp(x->names[c], y->names[c]) != 0) return false;
+  for (size_t i = 0; i < a->n_starts; i++)
+    if (strcmp(a->starts[i].name, b->starts[i].name) != 0 ||
+        strcmp(a->starts[i].value, b->starts[i].value) != 0)
+      return false;
+  return true;
+}
+
+cpl_status cpli_data_leave_out(cpli_data* d, const cpli_trials* trials, size_t column) {
+  remove_column(d, column);
+  return name_record(d, trials);
 }
 
 void cpli_data_free(cpli_data* d) {

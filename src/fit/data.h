@@ -51,6 +51,10 @@ typedef struct cpli_data {
 cpl_status cpli_data_open(cpli_data* d, const cpli_trials* trials, const cpl_fit_def* def,
                           const cpl_fit_data* data);
 void cpli_data_free(cpli_data* d);
+/// The same table with the same start values: one experiment.
+bool cpli_data_same(const cpli_data* a, const cpli_data* b);
+/// A column counts no more.
+cpl_status cpli_data_leave_out(cpli_data* d, const cpli_trials* trials, size_t column);
 
 /// Names of sensitivities, so that runs can have them. Returns false where a column is no Real.
 bool cpli_data_can_derive(const cpli_data* d);

@@ -15,6 +15,7 @@
 #include "fit/libraries.h"
 #include "fit/loss.h"
 #include "fit/points.h"
+#include "fit/redundant.h"
 #include "study/distribution.h"
 
 enum { MAX_ROUNDS = 12 };  // of estimating standard deviations
@@ -58,6 +59,7 @@ typedef struct fit {
   double scale;    // of the loss
   double best;     // the smallest sum of squares; NAN: none
   bool all_given;  // all standard deviations are
+  bool left_out;   // columns, which count no more
   const char* end;
 } fit;
 
@@ -80,6 +82,11 @@ static cpl_status open_data(fit* f) {
     cpl_status st = cpli_data_open(&f->data[i], &f->trials, def, &def->data[i]);
     if (st < 0) return st;
     f->n_columns += f->data[i].n_columns;
+    for (size_t k = 0; k < i; k++)
+      if (cpli_data_same(&f->data[k], &f->data[i]))
+        cpl_log(f->ctx, CPL_LOG_WARNING, "",
+                "%s and %s are the same measurements with the same start values: they count twice",
+                f->data[k].name, f->data[i].name);
   }
   return CPL_OK;
 }
@@ -144,6 +151,7 @@ static cpl_status take_sigma(fit* f, const cpl_fit_sigma* s) {
     f->groups[g].given = true;
     return CPL_OK;
   }
+  if (f->left_out) return CPL_OK;
   cpli_nearest(s->name, measured_at, f, f->n_groups, near, sizeof near);
   return cpl_fail(f->ctx, CPL_ERR_INPUT,
                   "the standard deviation of %s: no column is compared with it%s%s%s", s->name,
@@ -207,6 +215,7 @@ static cpl_status simulate(void* user, const double* x, double* y, double* deriv
   size_t first = 0;
   for (size_t i = 0; i < f->def.n_data; i++) {
     cpli_data* d = &f->data[i];
+    if (d->n_columns == 0) continue;
     const cpli_trial_def def = cpli_data_trial(d, derivatives != NULL);
     const cpl_status st = cpli_trial_run(&f->trials, &def, x);
     report_run(f);
@@ -238,6 +247,32 @@ static cpl_status find_sensitivities(fit* f, bool* can) {
   return st;
 }
 
+// Everything that depends on which columns count.
+static cpl_status arrange(fit* f, bool sensitivities) {
+  cpl_status st = make_groups(f);
+  if (st >= 0) st = check_points(f);
+  if (st < 0) return st;
+  f->residuals = cpli_alloc(f->ctx, 2 * f->m, sizeof *f->residuals);
+  if (f->residuals == NULL) return cpli_nomem(f->ctx);
+  f->sorted = f->residuals + f->m;
+  const cpli_points_def points = {.trials = &f->trials,
+                                  .m = f->m,
+                                  .user = f,
+                                  .simulate = simulate,
+                                  .sensitivities = sensitivities};
+  return cpli_points_init(&f->points, &points);
+}
+
+static void release_columns(fit* f) {
+  cpli_points_free(&f->points);
+  cpli_free(f->ctx, f->columns);
+  cpli_free(f->ctx, f->groups);
+  cpli_free(f->ctx, f->residuals);
+  f->points = (cpli_points){0};
+  f->columns = NULL, f->groups = NULL, f->residuals = f->sorted = NULL;
+  f->n_columns = f->n_groups = f->m = 0;
+}
+
 static cpl_status prepare(fit* f, const cpl_fit_def* def) {
   const cpli_minpack* library = NULL;
   size_t starts = 0;
@@ -249,32 +284,25 @@ static cpl_status prepare(fit* f, const cpl_fit_def* def) {
                           f->def.max_runs);
   f->n = f->trials.n;
   if (st >= 0) st = open_data(f);
-  if (st >= 0) st = make_groups(f);
-  if (st >= 0) st = check_points(f);
   if (st < 0) return st;
   f->x = cpli_alloc(f->ctx, f->n, sizeof *f->x);
   f->held = cpli_alloc(f->ctx, f->n, sizeof *f->held);
-  f->residuals = cpli_alloc(f->ctx, 2 * f->m, sizeof *f->residuals);
-  if (f->x == NULL || f->held == NULL || f->residuals == NULL) return cpli_nomem(f->ctx);
-  f->sorted = f->residuals + f->m;
+  if (f->x == NULL || f->held == NULL) return cpli_nomem(f->ctx);
   const cpli_data* first = &f->data[0];
-  cpli_points_def points = {.trials = &f->trials, .m = f->m, .user = f, .simulate = simulate};
+  bool sensitivities = false;
   st =
       cpli_trials_guess(&f->trials, first->starts, first->n_starts, first->inputs, first->n_inputs);
-  if (st >= 0) st = find_sensitivities(f, &points.sensitivities);
-  if (st >= 0) st = cpli_points_init(&f->points, &points);
+  if (st >= 0) st = find_sensitivities(f, &sensitivities);
+  if (st >= 0) st = arrange(f, sensitivities);
   for (size_t j = 0; j < f->n && st >= 0; j++) f->x[j] = f->trials.list[j].guess;
   return st;
 }
 
 static void release(fit* f) {
-  cpli_points_free(&f->points);
+  release_columns(f);
   for (size_t i = 0; f->data != NULL && i < f->def.n_data; i++) cpli_data_free(&f->data[i]);
   cpli_trials_free(&f->trials);
   cpli_free(f->ctx, f->data);
-  cpli_free(f->ctx, f->columns);
-  cpli_free(f->ctx, f->groups);
-  cpli_free(f->ctx, f->residuals);
   cpli_free(f->ctx, f->held);
   cpli_free(f->ctx, f->x);
 }
@@ -424,6 +452,96 @@ static cpl_status solve(fit* f) {
   cpli_free(f->ctx, bounds);
   if (st != CPL_RETRY) return st;
   return cpl_fail(f->ctx, CPL_ERR_MODEL, "the run with the guesses failed: %s", f->trials.failure);
+}
+
+//------------------------------------ columns that do not count
+//------------------------------------
+
+static cpl_status find_told(fit* f, cpli_told* out) {
+  const cpli_fit_point* point = NULL;
+  cpl_status st = cpli_points_derive(&f->points, f->points.best.x, &point);
+  if (st < 0 || st == CPL_RETRY) return st;
+  cpli_column_rows* rows = cpli_alloc(f->ctx, f->n_columns, sizeof *rows);
+  double* values = cpli_alloc(f->ctx, f->m + f->n, sizeof *values);
+  *out = (cpli_told){.columns = rows,
+                     .n_columns = f->n_columns,
+                     .m = f->m,
+                     .n = f->n,
+                     .measured = values,
+                     .results = point->y,
+                     .derivatives = point->derivatives,
+                     .noise = cpli_points_noise(&f->points)};
+  if (rows == NULL || values == NULL) return cpli_nomem(f->ctx);
+  out->sizes = values + f->m;
+  for (size_t k = 0; k < f->n_columns; k++) {
+    const column* c = &f->columns[k];
+    rows[k] = (cpli_column_rows){c->data, c->first, c->n};
+    memcpy(values + c->first, c->m->values, c->n * sizeof *values);
+  }
+  for (size_t j = 0; j < f->n; j++) values[f->m + j] = cpli_points_size(&f->points, j, point->x[j]);
+  return CPL_OK;
+}
+
+static void free_told(const fit* f, cpli_told* t) {
+  cpli_free(f->ctx, (void*)t->columns);
+  cpli_free(f->ctx, (void*)t->measured);
+}
+
+// Marks them; one column remains in any case.
+static size_t mark_left_out(const fit* f, const cpli_told* t, bool* leave) {
+  size_t n = 0;
+  for (size_t k = 0; k < t->n_columns; k++) n += leave[k] = cpli_without_influence(t, k);
+  if (n == t->n_columns) return 0;
+  for (size_t k = 0; k < t->n_columns; k++) {
+    const char *data = f->data[f->columns[k].data].name, *name = f->columns[k].m->v->name;
+    const ptrdiff_t same = leave[k] ? -1 : cpli_repeats_column(t, k);
+    if (leave[k])
+      cpl_log(f->ctx, CPL_LOG_WARNING, "",
+              "%s: %s does not depend on the parameters that vary: the column does not count", data,
+              name);
+    if (same < 0) continue;
+    leave[k] = true;
+    n++;
+    cpl_log(f->ctx, CPL_LOG_WARNING, "",
+            "%s: %s and %s are one measurement, in the data and in the model: it counts once", data,
+            f->columns[same].m->v->name, name);
+  }
+  return n;
+}
+
+static cpl_status leave_out(fit* f, const bool* leave) {
+  const bool sensitivities = f->points.def.sensitivities;
+  const int64_t n_differences = f->points.n_differences;
+  cpl_status st = CPL_OK;
+  size_t n = 0;
+  for (size_t k = f->n_columns; k > 0 && st >= 0; k--) {
+    cpli_data* d = &f->data[f->columns[k - 1].data];
+    if (leave[k - 1])
+      st = cpli_data_leave_out(d, &f->trials, (size_t)(f->columns[k - 1].m - d->columns));
+  }
+  if (st < 0) return st;
+  memcpy(f->x, f->points.best.x, f->n * sizeof *f->x);
+  release_columns(f);
+  f->left_out = true;
+  for (size_t i = 0; i < f->def.n_data; i++) n += f->data[i].n_columns;
+  f->n_columns = n;
+  st = arrange(f, sensitivities);
+  f->points.n_differences = n_differences;
+  return st;
+}
+
+// Columns that are no measurements of their own are left out, and the fit goes on without them.
+static cpl_status solve_once_each(fit* f) {
+  cpl_status st = solve(f);
+  if (st < 0) return st;
+  cpli_told told = {0};
+  bool* leave = cpli_alloc(f->ctx, f->n_columns, sizeof *leave);
+  st = leave != NULL ? find_told(f, &told) : cpli_nomem(f->ctx);
+  const size_t n = st == CPL_OK ? mark_left_out(f, &told, leave) : 0;
+  free_told(f, &told);
+  if (n > 0) st = leave_out(f, leave);
+  cpli_free(f->ctx, leave);
+  return n > 0 && st >= 0 ? solve(f) : st;
 }
 
 //------------------------------------ result ------------------------------------
@@ -622,7 +740,7 @@ cpl_status cpl_fit_run(cpl_context* ctx, const cpl_fit_def* def, cpl_fit** out) 
   cpl_status st = prepare(&f, def);
   bool begun = false;
   if (st >= 0) {
-    st = solve(&f);
+    st = solve_once_each(&f);
     begun = !isnan(f.points.best.x[0]);
     if (begun) {
       char* kept = st < 0 ? cpli_strdup(ctx, cpl_context_error(ctx)) : NULL;

@@ -96,7 +96,8 @@ cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same) {
 
 //------------------------------------ differences ------------------------------------
 
-static double size_of(const cpl_varied* v, double x) {
+double cpli_points_size(const cpli_points* p, size_t j, double x) {
+  const cpl_varied* v = &p->def.trials->list[j];
   if (x != 0) return fmax(fabs(x), 1e-2 * fabs(v->guess));
   if (v->guess != 0) return fabs(v->guess);
   const double range = v->greatest - v->least;
@@ -106,7 +107,7 @@ static double size_of(const cpl_varied* v, double x) {
 // Both steps stay within the bounds: at a bound they go to the same side.
 static void choose_steps(const cpli_points* p, size_t j, double x, double h[2]) {
   const cpl_varied* v = &p->def.trials->list[j];
-  double step = p->step * size_of(v, x);
+  double step = p->step * cpli_points_size(p, j, x);
   if (isfinite(v->greatest - v->least)) step = fmin(step, 0.2 * (v->greatest - v->least));
   h[0] = -step, h[1] = step;
   if (x + h[0] < v->least) h[0] = 2 * step;

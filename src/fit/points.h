@@ -52,5 +52,7 @@ void cpli_points_keep(cpli_points* p);
 /// Simulate once more: whether the results at x are the same bits.
 cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same);
 
+/// The size of changes of a parameter: its value, or what is known of it where that is zero.
+double cpli_points_size(const cpli_points* p, size_t j, double x);
 /// Relative errors of derivatives.
 double cpli_points_noise(const cpli_points* p);
