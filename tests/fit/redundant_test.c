@@ -30,7 +30,11 @@ static const cpl_declaration many_states[] = {
     {"x", .unit = "m", .output = true}, {"other", .start = 1}, {0}};
 static const cpl_declaration many_inputs[] = {{"u", .unit = "m/s"}, {0}};
 static const cpl_declaration many_parameters[] = {{"p", .unit = "m/s"}, {"size", .start = 7}, {0}};
-static const cpl_declaration many_others[] = {{"y"}, {"twice"}, {"shown"}, {"felt"}, {0}};
+static const cpl_declaration many_others[] = {{"y", .unit = "m"},
+                                              {"twice", .unit = "m"},
+                                              {"shown", .unit = "1"},
+                                              {"felt", .unit = "m/s"},
+                                              {0}};
 static const cpl_model_def many = {.name = "many",
                                    .states = many_states,
                                    .inputs = many_inputs,
