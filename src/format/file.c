@@ -118,7 +118,7 @@ static cpl_status make_temporary(cpli_new_file* f) {
     f->temporary = cpli_printf(f->ctx, "%.*s.couplet-%016llx.tmp", folder, f->path,
                                (unsigned long long)random_bits());
     if (f->temporary == NULL) return cpli_nomem(f->ctx);
-    if (open_nameless(f, folder, mode)) return CPL_OK;
+    if ((f->flags & CPLI_FILE_NAMED) == 0 && open_nameless(f, folder, mode)) return CPL_OK;
     f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (f->fd >= 0) return CPL_OK;
     const int cause = errno;

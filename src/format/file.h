@@ -31,6 +31,7 @@ enum {
   CPLI_FILE_NEW = 1,     // a file that is there already is an error (EEXIST), and stays
   CPLI_FILE_SYNC = 2,    // on the disk before it gets its name
   CPLI_FILE_SECRET = 4,  // only this user may read it; a link of that name is replaced
+  CPLI_FILE_NAMED = 8,   // it has its temporary name from the beginning, for who opens it again
 };
 
 /// A file in the making. It has no name, or a temporary one, in the same folder until it is whole,

@@ -345,7 +345,7 @@ cpl_status cpli_netcdf_write(cpl_context* ctx, const char* path, const cpli_stud
   cpl_status st = check_facts(ctx, path, facts);
   if (st >= 0) st = cpli_nc_load(ctx, &w.nc);
   if (st >= 0) st = prepare(&w);
-  if (st >= 0) st = cpli_new_file_open(ctx, path, 0, &file);
+  if (st >= 0) st = cpli_new_file_open(ctx, path, CPLI_FILE_NAMED, &file);
   if (st >= 0) st = write_target(&w, &file, next, user);
   if (st >= 0) {
     st = cpli_new_file_commit(&file);
