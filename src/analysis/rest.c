@@ -12,6 +12,8 @@
 
 enum { MAX_ROUNDS = 1000 };            // of an event iteration
 static const double rounding = 1e-10;  // of derivatives, relative to the sum of their terms
+static const double contradiction =
+    1e-6;  // residuals beyond it, relative to the largest of their terms
 
 //------------------------------------ free variables ------------------------------------
 
@@ -402,6 +404,38 @@ cpl_status cpli_rest_solve(void* rest, const double* g, double* step) {
   cpli_sparse_solve(r->factors, r->b);
   memcpy(step, r->b + unknowns, n * sizeof *step);
   memcpy(step + n, r->b + unknowns + d, f * sizeof *step);
+  return CPL_OK;
+}
+
+// The largest term of an equation: an entry of M times the magnitude of its unknown. That of a node
+// is not known, and 1 here.
+static void note_terms(const cpli_rest* r, const double* z, double* terms) {
+  memset(terms, 0, (size_t)r->n_rows * sizeof *terms);
+  for (int32_t c = 0; c < r->matrix.n; c++) {
+    int32_t unknown = c < r->n ? c : c >= r->d->n ? c - r->d->n + r->n : -1;
+    double size = unknown < 0 ? 1 : fmax(fabs(z[unknown]), r->nominal[unknown]);
+    for (int32_t e = r->matrix.first[c]; e < r->matrix.first[c + 1]; e++) {
+      double* term = &terms[r->matrix.row[e]];
+      *term = fmax(*term, fabs(r->matrix.entries[e]) * size);
+    }
+  }
+}
+
+cpl_status cpli_rest_holds(cpli_rest* r, const double* z, const double* g, bool* holds) {
+  *holds = true;
+  if (r->n_constraints == 0 || r->matrix.n == 0) return CPL_OK;
+  double* terms = cpli_alloc(r->ctx, (size_t)r->n_rows, sizeof *terms);
+  if (terms == NULL) return cpli_nomem(r->ctx);
+  note_terms(r, z, terms);
+  for (int32_t i = 0; i < r->n_rows && *holds; i++) {
+    int32_t target = i - r->d->n, constraint = target - r->n_targets;
+    double residual = i < r->n          ? g[i]
+                      : is_exact(r, i)  ? 0
+                      : constraint >= 0 ? r->residues[constraint]
+                                        : g[r->n + target];
+    *holds = fabs(residual) <= contradiction * terms[i];
+  }
+  cpli_free(r->ctx, terms);
   return CPL_OK;
 }
 

@@ -58,6 +58,9 @@ cpl_status cpli_rest_residuals(void* rest, const double* z, double* g);
 /// The matrix at the point of the last residuals, with the shift. CPL_RETRY: it is singular.
 cpl_status cpli_rest_factor(void* rest);
 cpl_status cpli_rest_solve(void* rest, const double* g, double* step);
+/// Whether all equations hold at z, where g are the last residuals: with constraints, steps also
+/// vanish where the equations contradict each other as little as they can.
+cpl_status cpli_rest_holds(cpli_rest* r, const double* z, const double* g, bool* holds);
 /// Event iteration at z, whose states may change; *crossed (Nullable): only where an event
 /// indicator has changed its sign.
 cpl_status cpli_rest_settle(cpli_rest* r, double* z, bool* crossed);

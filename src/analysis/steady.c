@@ -37,19 +37,23 @@ void cpl_init_steady_def(cpl_steady_def* def, size_t size) {
 
 //------------------------------------ messages ------------------------------------
 
-// The states whose derivatives are largest, compared with their magnitudes: "x (der 3), y (der 1)".
+// The states whose derivatives are largest, compared with their magnitudes: "x (der 3), y (der 1)";
+// those that change a thousand times slower are at rest beside them.
 static void name_moving(const search* s, const double* f, char* out, size_t size) {
-  double before = INFINITY;
+  double first = 0, before = INFINITY;
+  int32_t last = -1;
   out[0] = '\0';
   for (int k = 0; k < 3; k++) {
     int32_t best = -1;
     double most = 0;
     for (int32_t i = 0; i < s->r.n; i++) {
       double speed = fabs(f[i]) / s->scale[i];
-      if (speed > most && speed < before) most = speed, best = i;
+      bool named = speed > before || (speed == before && i <= last);
+      if (speed > most && !named) most = speed, best = i;
     }
-    if (best < 0) return;
-    before = most;
+    if (best < 0 || most < 1e-3 * first) return;
+    if (k == 0) first = most;
+    before = most, last = best;
     size_t n = strlen(out);
     snprintf(out + n, size - n, "%s%s (derivative %.4g)", k > 0 ? ", " : "",
              cpli_rest_name(&s->r, best), f[best]);
@@ -69,7 +73,10 @@ static cpl_status none_found(search* s, const char* why) {
 static cpl_status newton(search* s, double* z) {
   s->a.ready = false;
   s->r.shift = 0;
-  return cpli_algebra_solve(&s->a, z);
+  bool holds = false;
+  cpl_status st = cpli_algebra_solve(&s->a, z);
+  if (st == CPL_OK) st = cpli_rest_holds(&s->r, z, s->a.g, &holds);
+  return st == CPL_OK && !holds ? CPL_RETRY : st;
 }
 
 //------------------------------------ pseudo-transient continuation -------------------------------
@@ -136,6 +143,15 @@ static cpl_status finish(search* s, double* z, bool* done) {
   return near ? CPL_OK : cpli_rest_residuals(&s->r, z, s->g);
 }
 
+// With the matrix of the equations themselves, without the one of the last step.
+static cpl_status check_end(search* s, const double* z, bool* holds) {
+  if (s->r.n_constraints == 0) return CPL_OK;
+  s->r.shift = 0;
+  cpl_status st = cpli_rest_factor(&s->r);
+  if (st == CPL_OK || st == CPL_RETRY) st = cpli_rest_residuals(&s->r, z, s->g);
+  return st == CPL_OK ? cpli_rest_holds(&s->r, z, s->g, holds) : st;
+}
+
 static cpl_status pseudo_transient(search* s, double* z) {
   cpl_status st = cpli_rest_residuals(&s->r, z, s->g);
   if (st == CPL_RETRY) return none_found(s, "derivatives are not finite at the start values");
@@ -164,7 +180,10 @@ static cpl_status pseudo_transient(search* s, double* z) {
       st = finish(s, z, &done);
     }
   }
+  bool holds = true;
+  if (st == CPL_OK && done) st = check_end(s, z, &holds);
   if (st != CPL_OK) return st == CPL_RETRY ? none_found(s, "derivatives are not finite") : st;
+  if (!holds) return none_found(s, "the constraints do not hold where the derivatives are zero");
   return done ? CPL_OK : none_found(s, "the search took too many steps");
 }
 

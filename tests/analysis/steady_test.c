@@ -134,6 +134,18 @@ static const cpl_model_def rod = {.name = "rod",
                                   .n_constraints = 3,
                                   .constraints = rod_constraints};
 
+// The same rod on a pivot that moves with 0.1 m/s: what the constraints want is no rest.
+static int moving_constraints(const cpl_values* v, double* c) {
+  c[0] = v->x[0] * v->x[0] + v->x[1] * v->x[1] - 4;
+  c[1] = (v->x[0] + 1) * (v->x[2] - 0.1) + v->x[1] * v->x[3];
+  return CPL_MODEL_OK;
+}
+static const cpl_model_def moving_rod = {.name = "moving",
+                                         .states = rod_states,
+                                         .derivatives = rod_derivatives,
+                                         .n_constraints = 2,
+                                         .constraints = moving_constraints};
+
 //------------------------------------ helpers ------------------------------------
 
 typedef struct built {
@@ -404,6 +416,23 @@ static void constraints_hold_at_rest(void** state) {
   end(&b);
 }
 
+// Where the rod is horizontal, the equations contradict each other as little as they can nearby: it
+// is no rest point, though the steps of least squares are zero there.
+static void contradictions_are_no_rest(void** state) {
+  (void)state;
+  built b = begin(&rod, (const cpl_start[]){{"x", "2"}, {"y", "0"}}, 2);
+  cpl_steady* s = NULL;
+  CHECK_OK(ctx, cpl_steady_create(b.m, NULL, &s));
+  CHECK_NEAR(s->x[0], 0, 1e-10);
+  CHECK_NEAR(fabs(s->x[1]), 2, 1e-10);  // below or above
+  cpl_steady_destroy(s);
+  end(&b);
+  b = begin(&moving_rod, NULL, 0);
+  CHECK_INT(cpl_steady_create(b.m, NULL, &s), CPL_ERR_MODEL);
+  CHECK_CONTAINS(cpl_context_error(ctx), "no rest point is found");
+  end(&b);
+}
+
 static void balls_have_no_rest_point(void** state) {
   (void)state;
   built b = begin(&ball_model, NULL, 0);
@@ -450,6 +479,7 @@ int main(void) {
       cmocka_unit_test(steps_in_time_help_newtons_method),
       cmocka_unit_test(dependence_on_time_is_noticed),
       cmocka_unit_test(constraints_hold_at_rest),
+      cmocka_unit_test(contradictions_are_no_rest),
       cmocka_unit_test(balls_have_no_rest_point),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
