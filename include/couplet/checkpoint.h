@@ -57,6 +57,9 @@ CPL_API void cpl_checkpoint_destroy(cpl_checkpoint* checkpoint);        ///< Nul
 CPL_API double cpl_checkpoint_time(const cpl_checkpoint* checkpoint);   ///< simulated time
 CPL_API double cpl_checkpoint_start(const cpl_checkpoint* checkpoint);  ///< of that run
 CPL_API const char* cpl_checkpoint_identity(const cpl_checkpoint* checkpoint);  ///< "": none
+/// Whether the run goes on from it with the same bits as if it had never stopped; otherwise with
+/// those of a run that restarts its solvers there.
+CPL_API bool cpl_checkpoint_is_exact(const cpl_checkpoint* checkpoint);
 CPL_API cpl_binary cpl_checkpoint_extra(const cpl_checkpoint* checkpoint);
 
 /// Whether a run with that identity can resume from a checkpoint. With `only_model` times, start

@@ -37,14 +37,13 @@ static void list_values(cpli_serial* s, cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_part_indicators; i++) cpli_serial_bool(s, &a->positive[i]);
 }
 
-// Constraints, loops as rows and variable structure have more than is listed here.
-static bool is_complete(const cpli_aggregate* a) {
-  return a->n_varying == 0 && a->gradients == NULL && a->rows == NULL;
-}
+// Loops as rows and variable structure have more than is listed here. The pattern of constraints
+// follows from the structure.
+static bool is_complete(const cpli_aggregate* a) { return a->n_varying == 0 && a->rows == NULL; }
 
 static void list(cpli_serial* s, void* user) {
   cpli_aggregate* a = user;
-  s->incomplete = s->incomplete || !is_complete(a);
+  if (!is_complete(a)) cpli_serial_lacks(s, &a->base.base, "loops as rows or variable structure");
   if (s->incomplete) return;
   const size_t sizes[] = {(size_t)a->n_parts, (size_t)a->n_nodes, (size_t)a->n_links,
                           (size_t)a->n_part_indicators};

@@ -33,7 +33,7 @@ cpl_status cpli_fmi3_inputs_begin(cpli_fmi3* in, double t_end) {
   in->update_status = CPL_OK;
   for (int32_t i = 0; i < in->n_inputs; i++) {
     const cpli_fmi3_input* u = &in->inputs[i];
-    bool held = !u->intermediate || in->holds_inputs;
+    bool held = !u->intermediate || in->base.holds_inputs;
     if (!u->given || !held || !moves(&u->curve)) continue;
     in->input_refs[n] = u->ref;
     in->input_values[n++] = mean_over(&u->curve, in->base.time, t_end);
@@ -64,8 +64,8 @@ cpl_status cpli_fmi3_inputs_end(cpli_fmi3* in, double t_end) {
     moved = moved || (u->given && u->intermediate && moves(&u->curve));
     u->given = false;
   }
-  if (moved && !in->asked_for_inputs && !in->holds_inputs) {
-    in->holds_inputs = true;
+  if (moved && !in->asked_for_inputs && !in->base.holds_inputs) {
+    in->base.holds_inputs = true;
     cpl_log(in->base.head.component.ctx, CPL_LOG_WARNING, in->base.name,
             "the step from t=%.12g to t=%.12g asked for no inputs, although the description says "
             "providesIntermediateUpdate: from here on inputs are constant over each step",

@@ -85,7 +85,6 @@ typedef struct cpli_fmi3 {
   uint32_t* input_refs;  // scratch of one call
   double* input_values;
   bool asked_for_inputs;  // in the present step
-  bool holds_inputs;      // it never requests inputs: all are constant over a step
 
   // conversion buffers; sizes are those of all elements together
   cpli_fmi3_group left, right;

@@ -172,6 +172,37 @@ static cpl_status deserialize(cpl_component* c, const cpl_binary* bytes, cpl_sna
   return st;
 }
 
+// The state of an FMU is complete by the standard.
+static cpl_status get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  cpli_fmu_instance* in = instance_of(c);
+  in->learned = (cpli_learned){.input_derivatives = c->can.input_derivatives,
+                               .output_derivatives = c->can.output_derivatives,
+                               .holds_inputs = in->holds_inputs,
+                               .warned = in->warned_bad_time + 2 * in->warned_bad_limit};
+  *bytes = (cpl_binary){(const uint8_t*)&in->learned, sizeof in->learned};
+  *complete = true;
+  return CPL_OK;
+}
+
+static cpl_status set_history(cpl_component* c, const cpl_binary* bytes) {
+  cpli_fmu_instance* in = instance_of(c);
+  cpl_capabilities* can = &c->can;
+  cpli_learned k = {0};
+  if (bytes->size == sizeof k) memcpy(&k, bytes->data, sizeof k);
+  bool inputs = k.input_derivatives == 0 || k.input_derivatives == can->input_derivatives;
+  bool outputs = k.output_derivatives == 0 || k.output_derivatives == can->output_derivatives;
+  if (bytes->size != sizeof k || !inputs || !outputs || (k.holds_inputs & ~1) != 0 ||
+      (k.warned & ~3) != 0)
+    return cpl_fail_in(c->ctx, CPL_ERR_INPUT, in->name, NULL, in->time,
+                       "these bytes are no history of a run");
+  can->input_derivatives = k.input_derivatives;
+  can->output_derivatives = k.output_derivatives;
+  in->holds_inputs = k.holds_inputs != 0;
+  in->warned_bad_time = (k.warned & 1) != 0;
+  in->warned_bad_limit = (k.warned & 2) != 0;
+  return CPL_OK;
+}
+
 //------------------------------------ making ------------------------------------
 
 // The URI of the resources; every byte that is not plain in a path is percent-encoded.
@@ -235,6 +266,10 @@ static void offer_operations(cpli_fmu_instance* in) {
   if (can->serialize) {
     ops->serialize = serialize;
     ops->deserialize = deserialize;
+  }
+  if (can->serialize && in->co_simulation) {  // a model has nothing that it could refuse
+    ops->get_history = get_history;
+    ops->set_history = set_history;
   }
 }
 

@@ -88,6 +88,13 @@ typedef struct cpli_model_calls {
                            size_t n);
 } cpli_model_calls;
 
+// What an FMU turned out to be in the run, beside its state.
+typedef struct cpli_learned {
+  int32_t input_derivatives, output_derivatives;  // 0: it refused them
+  int32_t holds_inputs;
+  int32_t warned;  // of times (1) and of limits of steps (2)
+} cpli_learned;
+
 // First member of every version's instance. What every call reads and writes stands first.
 struct cpli_fmu_instance {
   union {
@@ -113,6 +120,7 @@ struct cpli_fmu_instance {
   bool scheduled;                          // scheduled execution
   bool interrupted;                        // the call log has a nested call inside the present one
   bool warned_bad_time, warned_bad_limit;  // warnings that are given once
+  bool holds_inputs;  // it never requests inputs in a step: all are constant over it
 
   cpl_model_ops model_ops;
   cpl_constraint_ops constraint_ops;
@@ -127,6 +135,7 @@ struct cpli_fmu_instance {
   char* resources;  // URI or path
   cpl_setup setup;
   uint8_t* bytes;         // of the state that was serialised last
+  cpli_learned learned;   // likewise, of the history
   const char* failed_in;  // the function after which no other may be called
 
   pthread_mutex_t mutex;  // of the message: an FMU may log from its own threads

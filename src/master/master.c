@@ -327,6 +327,8 @@ void cpli_master_equip(cpli_master* m) {
   if (m->base.base.can.serialize) {
     m->component_ops.serialize = cpli_master_to_bytes;
     m->component_ops.deserialize = cpli_master_from_bytes;
+    m->component_ops.get_history = cpli_master_get_history;
+    m->component_ops.set_history = cpli_master_set_history;
   }
   m->stepper_ops = (cpl_stepper_ops){.size = sizeof(cpl_stepper_ops),
                                      .step = step,

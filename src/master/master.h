@@ -271,6 +271,11 @@ cpl_status cpli_master_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, 
 cpl_status cpli_master_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                   cpl_snapshot* snapshot);
 
+//------------------------------------ history.c ------------------------------------
+
+cpl_status cpli_master_get_history(cpl_component* c, cpl_binary* bytes, bool* complete);
+cpl_status cpli_master_set_history(cpl_component* c, const cpl_binary* bytes);
+
 //------------------------------------ plan.c ------------------------------------
 
 /// Finds the inputs that feed outputs, cuts or keeps loops as the definition says, makes the plans.

@@ -27,3 +27,10 @@ void cpli_serial_sparse_lu(cpli_serial* s, cpli_sparse_lu* lu, bool complex) {
     if (s->st >= 0) cpli_serial_factors(s, cpli_sparse_lu_factors(lu), k != 0, entries);
   }
 }
+
+void cpli_serial_pace(cpli_serial* s, cpli_pace* pace) {
+  cpli_serial_int(s, &pace->n, 0, CPLI_PACE);
+  cpli_serial_real(s, &pace->passed);
+  cpli_serial_real(s, &pace->before);
+  cpli_serial_bool(s, &pace->warned);
+}

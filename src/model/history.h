@@ -12,3 +12,5 @@
 /// The factors of the matrix with these entries; they are computed again when they are read.
 void cpli_serial_factors(cpli_serial* s, cpli_sparse* factors, bool complex, double* entries);
 void cpli_serial_sparse_lu(cpli_serial* s, cpli_sparse_lu* lu, bool complex);
+/// The steps that are being counted.
+void cpli_serial_pace(cpli_serial* s, cpli_pace* pace);

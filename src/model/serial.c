@@ -6,6 +6,7 @@
 #include "model/serial.h"
 
 #include <math.h>
+#include <stdio.h>
 
 // The mark changes with every change of what snapshots contain.
 static const uint64_t mark = 0x31305350434c5043;
@@ -237,6 +238,10 @@ cpl_status cpli_serial_put(cpl_component* c, cpli_serial_room* room, cpli_serial
   room->n = 0;
   head(&s);
   if (s.st >= 0) list(&s, user);
+  if (s.st >= 0 && s.incomplete) {
+    room->n = 0;
+    put(&s, s.lacks, strlen(s.lacks));
+  }
   if (s.st >= 0) *bytes = (cpl_binary){room->data, room->n};
   *complete = !s.incomplete;
   return s.st;
@@ -260,11 +265,20 @@ static bool has_no_history(const cpl_component* part, bool is_stepper) {
   return st >= 0 && in.n_children == 0;
 }
 
+void cpli_serial_lacks(cpli_serial* s, const cpl_component* c, const char* part) {
+  if (!s->incomplete) snprintf(s->lacks, sizeof s->lacks, "%s (%s)", c->name, part);
+  s->incomplete = true;
+}
+
 void cpli_serial_history(cpli_serial* s, cpl_component* part, bool is_stepper) {
   cpl_binary bytes = {0};
   bool has = part->ops->get_history != NULL, complete = has || has_no_history(part, is_stepper);
   if (s->st < 0) return;
+  if (!complete) cpli_serial_lacks(s, part, part->ops->kind);
   if (!cpli_serial_reads(s) && has) s->st = part->ops->get_history(part, &bytes, &complete);
+  if (s->st < 0) return;
+  if (!complete && !s->incomplete)
+    snprintf(s->lacks, sizeof s->lacks, "%.*s", (int)bytes.size, (const char*)bytes.data);
   s->incomplete = s->incomplete || !complete;
   cpli_serial_blob(s, &bytes);
   if (!cpli_serial_reads(s)) return;

@@ -24,7 +24,8 @@ typedef struct cpli_serial {
   const unsigned char* at;
   size_t left;
   cpl_status st;
-  bool incomplete;  // a history: something has none
+  bool incomplete;  // a history: something has none,
+  char lacks[200];  // and what it is
 } cpli_serial;
 
 /// The list of the members of a snapshot: calls the functions below for all of them, in order. When
@@ -48,12 +49,16 @@ void cpli_serial_free(cpl_context* ctx, cpli_serial_room* room);
 /// The same for anything else: the list has what `user` points to, and sets it when bytes are read.
 typedef void cpli_serial_list(cpli_serial* s, void* user);
 
-/// Bytes of a list, borrowed from `room`; of the component, for messages and the fingerprint.
+/// Bytes of a list, borrowed from `room`; of the component, for messages and the fingerprint. A
+/// history that is not complete: a text that names what has none.
 cpl_status cpli_serial_put(cpl_component* c, cpli_serial_room* room, cpli_serial_list* list,
                            void* user, cpl_binary* bytes, bool* complete);
 /// After a failure some of it may have been set.
 cpl_status cpli_serial_get(cpl_component* c, const cpl_binary* bytes, cpli_serial_list* list,
                            void* user);
+
+/// A part of a component has no history: the whole has none.
+void cpli_serial_lacks(cpli_serial* s, const cpl_component* c, const char* part);
 
 /// The history of a component inside (cpl_component_ops.get_history).
 void cpli_serial_history(cpli_serial* s, cpl_component* part, bool is_stepper);

@@ -274,6 +274,8 @@ double cpl_checkpoint_time(const cpl_checkpoint* k) { return k->t; }
 double cpl_checkpoint_start(const cpl_checkpoint* k) { return k->start; }
 const char* cpl_checkpoint_identity(const cpl_checkpoint* k) { return k->identity; }
 
+bool cpl_checkpoint_is_exact(const cpl_checkpoint* k) { return k->complete; }
+
 cpl_binary cpl_checkpoint_extra(const cpl_checkpoint* k) {
   return (cpl_binary){(const uint8_t*)k->extra, k->extra_size};
 }
@@ -406,20 +408,20 @@ static void pass_barriers(cpl_simulation* r) {
     r->checkpoints.barrier++;
 }
 
-static bool is_history_complete(cpl_simulation* r, cpl_status* st) {
+// Whether the run restarts at fixed times, since something has no history, with a warning.
+static cpl_status find_restarts(cpl_simulation* r) {
+  cpl_component* c = &r->s->base;
   cpl_binary history;
   bool complete = false;
-  *st = cpli_serial_put(&r->s->base, &r->checkpoints.history, list_history, r, &history, &complete);
-  return complete;
-}
-
-static void warn_of_restarts(const cpl_simulation* r) {
-  const cpl_component* c = &r->s->base;
-  cpl_log(
-      c->ctx, CPL_LOG_WARNING, c->name,
-      "the history of its solvers cannot be stored completely: with checkpoints they restart at "
-      "every hundredth of the run, so that the results differ from those without checkpoints by "
-      "errors of the size of the tolerance");
+  cpl_status st = cpli_serial_put(c, &r->checkpoints.history, list_history, r, &history, &complete);
+  r->checkpoints.restarts = st >= 0 && !complete && isfinite(r->def.stop_time);
+  if (!r->checkpoints.restarts) return st;
+  cpl_log(c->ctx, CPL_LOG_WARNING, c->name,
+          "the history of %.*s cannot be stored: with checkpoints all solvers restart at every "
+          "hundredth of the run, so that the results differ from those without checkpoints by "
+          "errors of the size of the tolerance",
+          (int)history.size, (const char*)history.data);
+  return st;
 }
 
 cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
@@ -433,10 +435,9 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
                   "checkpoints need a path, and a time between two of them that is not negative");
   if (st >= 0) st = cannot(r);
   if (st >= 0 && r->def.resume == NULL) {
-    k->restarts = !is_history_complete(r, &st) && isfinite(r->def.stop_time);
+    st = find_restarts(r);
     k->barrier = 1;
   }
-  if (st >= 0 && k->restarts) warn_of_restarts(r);
   bool complete;
   cpl_status written = CPL_OK;
   if (st >= 0) st = checkpoint(r, &k->def, true, &complete, &written);

@@ -28,13 +28,6 @@ static void list_settings(cpli_serial* s, const cpli_integrate* k) {
   list_same(s, d->step);
 }
 
-static void list_pace(cpli_serial* s, cpli_pace* p) {
-  cpli_serial_int(s, &p->n, 0, CPLI_PACE);
-  cpli_serial_real(s, &p->passed);
-  cpli_serial_real(s, &p->before);
-  cpli_serial_bool(s, &p->warned);
-}
-
 static void list_numbers(cpli_serial* s, cpli_integrate* k) {
   double* numbers[] = {&k->t,          &k->t_step,    &k->t_solver,      &k->next_time,
                        &k->kink.time,  &k->kink.size, &k->careful_until, &k->careful_step,
@@ -49,21 +42,26 @@ static void list_numbers(cpli_serial* s, cpli_integrate* k) {
   int32_t at_end = (int32_t)k->at_end;
   cpli_serial_int(s, &at_end, NO_EVENT, INPUT_EVENT);
   k->at_end = (cpli_cause)at_end;
-  list_pace(s, &k->pace);
+  cpli_serial_pace(s, &k->pace);
   cpli_serial_bytes(s, &k->stats, sizeof k->stats);
   if (s->st >= 0 && !(k->t <= k->t_step)) cpli_serial_refuse(s, "its times are not in order");
 }
 
-// Constraints, algebraic variables and variable structure have more than is listed here.
+// A solver that restarts at the next step needs none.
+static bool is_new_next(const cpli_integrate* k) {
+  return k->def.restart_each_step && !k->step_open && k->at_end == NO_EVENT && k->t >= k->t_step;
+}
+
+// Algebraic variables and variable structure have more than is listed here.
 static bool is_complete(const cpli_integrate* k) {
-  return k->m->ops->structure == NULL && k->structures == NULL && k->projection == NULL &&
-         k->dae == NULL && k->columns == NULL && k->multipliers == NULL &&
-         k->solver->ops->history != NULL;
+  return k->m->ops->structure == NULL && k->structures == NULL && k->dae == NULL &&
+         k->columns == NULL && k->multipliers == NULL &&
+         (is_new_next(k) || k->solver->ops->history != NULL);
 }
 
 static void list(cpli_serial* s, void* user) {
   cpli_integrate* k = user;
-  s->incomplete = s->incomplete || !is_complete(k);
+  if (!is_complete(k)) cpli_serial_lacks(s, &k->base.base, cpl_solver_name(k->def.kind));
   if (s->incomplete) return;
   list_settings(s, k);
   if (s->st < 0) return;
@@ -71,7 +69,10 @@ static void list(cpli_serial* s, void* user) {
   cpli_crossings_list(k, s);
   cpli_serial_jacobian(s, k->jac);
   cpli_linear_list(k, s);
-  if (s->st >= 0) k->solver->ops->history(k->solver, s);
+  if (s->st >= 0) cpli_projection_list(k, s);
+  bool fresh = is_new_next(k);
+  cpli_serial_same(s, fresh);
+  if (s->st >= 0 && !fresh) k->solver->ops->history(k->solver, s);
   cpli_serial_history(s, &k->m->base, false);
 }
 

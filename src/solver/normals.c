@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "model/serial.h"
 #include "numeric/factors.h"
 #include "numeric/manifold.h"
 
@@ -460,6 +461,20 @@ cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matri
       k->entries[e] = matrix[r * k->n + (size_t)k->column[e]];
   }
   return st;
+}
+
+void cpli_normals_list(cpli_normals* k, cpli_serial* s) {
+  bool seen = k->seen != NULL;
+  cpli_serial_reals(s, k->size, k->max);
+  cpli_serial_bool(s, &seen);
+  if (!seen || s->st < 0) return;
+  int32_t active = (int32_t)k->active;
+  cpli_serial_int(s, &active, 0, (int32_t)k->max);
+  if (k->seen == NULL) k->seen = cpli_alloc(k->ctx, k->max * k->n, sizeof *k->seen);
+  if (k->seen == NULL) cpli_serial_nomem(s);
+  for (size_t i = 0; i < k->max * k->n && s->st >= 0; i++) cpli_serial_bool(s, &k->seen[i]);
+  if (s->st < 0 || !cpli_serial_reads(s)) return;
+  if (shape_as_seen(k, (size_t)active) < 0) cpli_serial_nomem(s);
 }
 
 cpl_status cpli_normals_init(cpli_normals* k, cpl_context* ctx, size_t n, size_t max) {

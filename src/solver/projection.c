@@ -430,6 +430,24 @@ cpl_status cpli_projection_recount(cpli_integrate* s) {
   return count_active(s);
 }
 
+// The scale of distances is that of the last gradients; the active constraints are those of the
+// model.
+void cpli_projection_list(cpli_integrate* s, cpli_serial* serial) {
+  struct cpli_projection* p = s->projection;
+  cpli_serial_same(serial, p != NULL);
+  if (p == NULL || serial->st < 0) return;
+  int32_t worst = (int32_t)p->worst;
+  bool* flags[] = {&p->warned, &p->reported};
+  if (s->running && !s->in_event) cpli_serial_same(serial, p->active);
+  cpli_normals_list(&p->normals, serial);
+  cpli_serial_real(serial, &p->last_residual);
+  cpli_serial_int(serial, &worst, 0, (int32_t)p->normals.max);
+  for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(serial, flags[i]);
+  cpli_serial_count64(serial, &p->longer);
+  cpli_serial_count32(serial, &p->violations);
+  p->worst = (size_t)worst;
+}
+
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);

@@ -31,5 +31,8 @@ cpl_status cpli_projection_correct(struct cpli_integrate* s, double t, const dou
 /// Borrowed: *out until the next projection.
 cpl_status cpli_projection_factor(struct cpli_integrate* s, double t, const double* x,
                                   const struct cpli_normals** out);
+/// For the history.
+struct cpli_serial;
+void cpli_projection_list(struct cpli_integrate* s, struct cpli_serial* serial);
 /// Whether a projection of x at t is due.
 cpl_status cpli_projection_due(struct cpli_integrate* s, double t, const double* x, bool* due);

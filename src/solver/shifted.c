@@ -113,7 +113,7 @@ static void history(cpli_solver* base, cpli_serial* serial) {
   cpli_serial_real(serial, &p->t1);
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_serial_reals(serial, all[i], p->ode.n);
   if (p->inner->ops->history != NULL) p->inner->ops->history(p->inner, serial);
-  else serial->incomplete = true;
+  else cpli_serial_lacks(serial, serial->c, "adams");
 }
 
 static const cpli_solver_ops ops = {.destroy = destroy,
