@@ -153,51 +153,9 @@ static bool is_complete(const char* folder) {
   return true;
 }
 
-// Another Wine gets another folder. It is made under another name and renamed, so that of two runs
-// that make it at the same time one has the work of the other.
-static cpl_status make_prefix(cpl_context* ctx, const cpli_wine* wine, char* out, size_t size) {
-  static const char layout[] = "1";  // to be changed with what is in the folder
-  char cache[PATH_MAX], made[PATH_MAX];
-  cpl_status st = cpli_cache_folder(ctx, cache, sizeof cache);
-  if (st < 0) return st;
-  const char* parts[] = {layout, wine->loader, wine->system, cpli_wine_version(ctx, wine)};
-  cpli_hash hash = cpli_hash_begin();
-  for (size_t i = 0; i < CPLI_COUNT(parts); i++)
-    cpli_hash_add(&hash, parts[i], strlen(parts[i]) + 1);
-  const int n = snprintf(out, size, "%s/wine-%016llx", cache, (unsigned long long)hash.part[0]);
-  const int m = snprintf(made, sizeof made, "%s.XXXXXX", out);
-  if (n < 0 || (size_t)n >= size || m < 0 || (size_t)m >= sizeof made)
-    return cpl_fail(ctx, CPL_ERR_IO, "%s: this path is too long for Wine", cache);
-  if (is_complete(out)) return CPL_OK;
-  if (mkdtemp(made) == NULL || !fill(made, wine))
-    return cpl_fail(ctx, CPL_ERR_IO, "%s: no folder for Wine can be made there: %s", cache,
-                    strerror(errno));
-  if (rename(made, out) == 0) return CPL_OK;
-  if (!is_complete(out)) cpli_temp_folder_erase(out);
-  if (rename(made, out) == 0) return CPL_OK;
-  const int failed = errno;
-  cpli_temp_folder_erase(made);
-  if (is_complete(out)) return CPL_OK;
-  return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", out, strerror(failed));
-}
-
-//------------------------------------ environment ------------------------------------
-
-// Variables that are not passed on: those of another Wine, of the screen, of libraries that are
-// loaded into every program, and the temporary folder, by which Wine would tell its servers apart.
-static bool is_dropped(const char* item) {
-  static const char* const names[] = {
-      "WINEPREFIX=",      "WINEARCH=",   "WINEDEBUG=",   "WINEDLLOVERRIDES=",
-      "WINELOADER=",      "WINESERVER=", "WINEDLLPATH=", "DISPLAY=",
-      "WAYLAND_DISPLAY=", "LD_PRELOAD=", "TMPDIR="};
-  for (size_t i = 0; i < CPLI_COUNT(names); i++)
-    if (strncmp(item, names[i], strlen(names[i])) == 0) return true;
-  return false;
-}
-
-static cpl_status take_lock(cpl_context* ctx, const char* prefix, int* lock) {
+static cpl_status take_lock(cpl_context* ctx, const char* folder, int* lock) {
   char path[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/lock", prefix);
+  snprintf(path, sizeof path, "%s/wine.lock", folder);
   *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (*lock < 0) return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", path, strerror(errno));
   while (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
@@ -213,6 +171,57 @@ static cpl_status take_lock(cpl_context* ctx, const char* prefix, int* lock) {
     return st;
   }
   return CPL_OK;
+}
+
+// The folder is made under another name and renamed, so that it is complete where it is visible.
+static cpl_status make_folder(cpl_context* ctx, const cpli_wine* wine, const char* out) {
+  char made[PATH_MAX];
+  const int n = snprintf(made, sizeof made, "%s.XXXXXX", out);
+  if (n < 0 || (size_t)n >= sizeof made)
+    return cpl_fail(ctx, CPL_ERR_IO, "%s: this path is too long for Wine", out);
+  if (mkdtemp(made) == NULL || !fill(made, wine))
+    return cpl_fail(ctx, CPL_ERR_IO, "%s: no folder for Wine can be made there: %s", out,
+                    strerror(errno));
+  if (access(out, F_OK) == 0) cpli_temp_folder_erase(out);  // incomplete
+  if (rename(made, out) == 0) return CPL_OK;
+  const int failed = errno;
+  cpli_temp_folder_erase(made);
+  return cpl_fail(ctx, CPL_ERR_IO, "%s: %s", out, strerror(failed));
+}
+
+// Another Wine gets another folder. Of runs that need it at the same time one makes it.
+static cpl_status make_prefix(cpl_context* ctx, const cpli_wine* wine, char* out, size_t size) {
+  static const char layout[] = "1";  // to be changed with what is in the folder
+  char cache[PATH_MAX];
+  cpl_status st = cpli_cache_folder(ctx, cache, sizeof cache);
+  if (st < 0) return st;
+  const char* parts[] = {layout, wine->loader, wine->system, cpli_wine_version(ctx, wine)};
+  cpli_hash hash = cpli_hash_begin();
+  for (size_t i = 0; i < CPLI_COUNT(parts); i++)
+    cpli_hash_add(&hash, parts[i], strlen(parts[i]) + 1);
+  const int n = snprintf(out, size, "%s/wine-%016llx", cache, (unsigned long long)hash.part[0]);
+  if (n < 0 || (size_t)n >= size)
+    return cpl_fail(ctx, CPL_ERR_IO, "%s: this path is too long for Wine", cache);
+  if (is_complete(out)) return CPL_OK;
+  int lock = -1;
+  st = take_lock(ctx, cache, &lock);
+  if (st >= 0 && !is_complete(out)) st = make_folder(ctx, wine, out);
+  if (lock >= 0) close(lock);
+  return st;
+}
+
+//------------------------------------ environment ------------------------------------
+
+// Variables that are not passed on: those of another Wine, of the screen, of libraries that are
+// loaded into every program, and the temporary folder, by which Wine would tell its servers apart.
+static bool is_dropped(const char* item) {
+  static const char* const names[] = {
+      "WINEPREFIX=",      "WINEARCH=",   "WINEDEBUG=",   "WINEDLLOVERRIDES=",
+      "WINELOADER=",      "WINESERVER=", "WINEDLLPATH=", "DISPLAY=",
+      "WAYLAND_DISPLAY=", "LD_PRELOAD=", "TMPDIR="};
+  for (size_t i = 0; i < CPLI_COUNT(names); i++)
+    if (strncmp(item, names[i], strlen(names[i])) == 0) return true;
+  return false;
 }
 
 cpl_status cpli_wine_environment(cpl_context* ctx, const cpli_wine* wine, char*** out, int* lock) {
