@@ -116,7 +116,7 @@ set(FMU_SOURCES
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c
   src/numeric/lu.h src/numeric/lu.c src/numeric/algebra.h src/numeric/algebra.c
-  src/model/cmodel_directional.c src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
+  src/model/cmodel_batch.c src/model/cmodel_directional.c src/model/cmodel_residuals.c src/model/cmodel_saved.c src/model/serial.h src/model/serial.c)
 foreach(name fmu.h c_model.c instance.c start.c values.c state.c model_exchange.c constraints.c fmi2_functions.c references.h
     fmi3_functions.c fmi3_values.c)
   list(APPEND FMU_SOURCES src/export/runtime/${name})

@@ -479,6 +479,19 @@ typedef struct cpl_dae_ops {
   cpl_status (*get_residuals)(cpl_model* m, double* g);
 } cpl_dae_ops;
 
+/// Several models of one kind at one time, for cpl_model_ops.evaluate. Values of the models follow
+/// each other: those of model i are first[i] to first[i + 1] - 1.
+typedef struct cpl_evaluation {
+  double t;
+  const double* x;         ///< states of all models; NULL: time and states have been set
+  const uint32_t* inputs;  ///< references of Reals to be set. Nullable: none
+  const double* u;
+  const uint32_t* outputs;  ///< references of Reals to be got. Nullable: none
+  double* y;
+  const int32_t* first;  ///< in inputs or outputs, of which one is given
+  double* dx;            ///< receives the derivatives of all models. Nullable: not needed
+} cpl_evaluation;
+
 /// Operations of a model. After exit_init it is in event mode; enter_continuous switches to
 /// continuous time, enter_event back. The caller sets time, states and inputs, then gets
 /// derivatives, outputs and indicators; a model caches values whose arguments have not changed.
@@ -518,6 +531,11 @@ typedef struct cpl_model_ops {
   /// as long as the model, one per structure. base.desc is that of the present structure: it
   /// changes only in event_update (with structure_changed), setup, reset and restore.
   const cpl_description* (*structure)(cpl_model* m, int32_t i);
+  /// For each of several models in continuous time that have this operation and the same
+  /// base.desc: what set_time, set_states, set_real, get_real and get_derivatives do, in this
+  /// order. Stops at the first model that fails or asks for another point; *done is its number, or
+  /// n.
+  cpl_status (*evaluate)(cpl_model* const* models, size_t n, const cpl_evaluation* e, size_t* done);
 } cpl_model_ops;
 
 struct cpl_model {

@@ -129,8 +129,16 @@ typedef struct cpli_wire {
 typedef struct cpli_eval_segment {
   int32_t first, end;           // operations
   int32_t first_task, n_tasks;  // 0: a single operation of another kind
-  cpli_parallel* parallel;      // Nullable: one thread
+  int32_t first_call, n_calls;  // its tasks in plan->calls
+  cpli_parallel* parallel;      // Nullable: one thread. By calls
 } cpli_eval_segment;
+
+// A task, or a batch: those of consecutive components of one kind that do the same, by one call
+// (cpl_model_ops.evaluate). Each has one operation on Reals, and their nodes follow each other.
+typedef struct cpli_eval_call {
+  int32_t task, n;   // of the segment
+  int32_t operands;  // of a batch: in plan->operands, n + 1
+} cpli_eval_call;
 
 typedef struct cpli_eval_plan {
   cpl_context* ctx;
@@ -152,8 +160,12 @@ typedef struct cpli_eval_plan {
   int32_t n_segments;
   int32_t* tasks;    // of all segments: where in by_part the operations of each begin
   int32_t* by_part;  // operations of segments, by component
-  bool calls_all;    // of components: each is called outside of loops
-  bool derives_all;  // `derived` for each that has states
+  cpli_eval_call* calls;
+  int32_t n_calls;
+  int32_t* operands;   // of each batch: where the nodes of each component begin
+  cpl_model** called;  // the components in the order of by_part
+  bool calls_all;      // of components: each is called outside of loops
+  bool derives_all;    // `derived` for each that has states
 } cpli_eval_plan;
 
 // Loops as rows of the integrator's system: their torn values are its unknowns, and the residuals
@@ -328,8 +340,9 @@ cpl_status cpli_plan_merge(cpli_aggregate* a, cpli_eval_plan* p);
 
 //------------------------------------ segments.c ------------------------------------
 
-/// Divide the operations of a plan into segments.
-cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p);
+/// Divide the operations of a plan into segments, and these into calls. `batch`: one call may
+/// evaluate several components; only in continuous time.
+cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p, bool batch);
 void cpli_segments_free(cpli_eval_plan* p);
 /// For tasks of all components, each with the number of its component.
 cpl_status cpli_parts_parallel(cpli_aggregate* a, cpli_parallel** out);

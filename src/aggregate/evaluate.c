@@ -125,6 +125,12 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   return st;
 }
 
+// The value of a node that is an input; a plain coupling is computed here.
+static double input(cpli_aggregate* a, const cpli_wire* w, int32_t node) {
+  if (w->source >= 0) a->value[node] = w->factor * a->value[w->source] + w->offset;
+  return a->value[node];
+}
+
 static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
                       int32_t worker) {
   cpl_component* c = &a->parts[op->part].m->base;
@@ -134,11 +140,7 @@ static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
     double* reals = reals_of(a, worker);
-    for (size_t i = 0; i < n; i++) {
-      const cpli_wire* w = &wires[i];
-      if (w->source >= 0) a->value[nodes[i]] = w->factor * a->value[w->source] + w->offset;
-      reals[i] = a->value[nodes[i]];
-    }
+    for (size_t i = 0; i < n; i++) reals[i] = input(a, &wires[i], nodes[i]);
     return c->ops->set_real(c, refs, n, reals);
   }
   int64_t* integers = integers_of(a, worker);
@@ -208,7 +210,8 @@ cpl_status cpli_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval
 typedef struct walk {
   cpli_aggregate* a;
   const cpli_eval_plan* p;
-  const int32_t* tasks;  // of the segment
+  const int32_t* tasks;  // of the segment, or of a batch
+  const cpli_eval_call* calls;
 } walk;
 
 static cpl_status call_part(void* user, int32_t task, int32_t worker) {
@@ -219,13 +222,59 @@ static cpl_status call_part(void* user, int32_t task, int32_t worker) {
   return st;
 }
 
+// The arguments of all components of a batch; its operands begin with those of `op`.
+static cpl_evaluation arguments(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                                const int32_t* first, int32_t n, bool given, double* reals) {
+  const cpli_part* part = &a->parts[op->part];
+  cpl_evaluation e = {.t = a->t, .first = first};
+  if (!given) e.x = a->x + part->first_state;
+  if (op->kind == CPLI_OP_GET) {
+    e.outputs = p->refs + op->first;
+    e.y = reals;
+    return e;
+  }
+  const int32_t* nodes = p->nodes + op->first;
+  const cpli_wire* wires = p->wires + op->first;
+  for (int32_t i = 0; i < first[n]; i++) reals[i] = input(a, &wires[i], nodes[i]);
+  e.inputs = p->refs + op->first;
+  e.u = reals;
+  if (op->last && a->derivatives != NULL) e.dx = a->derivatives + part->first_state;
+  return e;
+}
+
+static cpl_status call_batch(const walk* w, const cpli_eval_call* c, int32_t worker) {
+  cpli_aggregate* a = w->a;
+  const int32_t* tasks = w->tasks + c->task;
+  const cpli_eval_op* op = &w->p->ops[w->p->by_part[tasks[0]]];
+  const int32_t *first = w->p->operands + c->operands, *nodes = w->p->nodes + op->first;
+  cpli_part* parts = &a->parts[op->part];
+  double* reals = reals_of(a, worker);
+  size_t done = 0;
+  bool given = true;
+  for (int32_t i = 0; i < c->n; i++) given = given && parts[i].point == a->point;
+  const cpl_evaluation e = arguments(a, w->p, op, first, c->n, given, reals);
+  const cpl_status st = parts->m->ops->evaluate(w->p->called + tasks[0], (size_t)c->n, &e, &done);
+  for (int32_t i = 0; i < (int32_t)done; i++) parts[i].point = a->point;
+  for (int32_t i = 0; i < first[done] && e.y != NULL; i++) a->value[nodes[i]] = reals[i];
+  if (st <= 0) return st;
+  walk rest = {.a = a, .p = w->p, .tasks = tasks};
+  return cpli_parallel_finish(w->p->ctx, (int32_t)done + 1, c->n, call_part, &rest, worker, st);
+}
+
+static cpl_status call_some(void* user, int32_t i, int32_t worker) {
+  const walk* w = user;
+  const cpli_eval_call* c = &w->calls[i];
+  return c->n > 1 ? call_batch(w, c, worker) : call_part(user, c->task, worker);
+}
+
 cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_segments && st == CPL_OK; i++) {
     const cpli_eval_segment* s = &p->segments[i];
-    walk w = {a, p, p->tasks + s->first_task};
-    st = s->n_tasks > 0 ? cpli_parallel_run(p->ctx, s->parallel, s->n_tasks, call_part, &w)
-                        : cpli_walk(a, p, &p->ops[s->first], (size_t)(s->end - s->first));
+    walk w = {a, p, p->tasks + s->first_task, p->calls + s->first_call};
+    if (s->n_calls > 1) st = cpli_parallel_run(p->ctx, s->parallel, s->n_calls, call_some, &w);
+    else if (s->n_calls == 1) st = call_some(&w, 0, 0);
+    else st = cpli_walk(a, p, &p->ops[s->first], (size_t)(s->end - s->first));
   }
   if (st == CPL_OK && p->calls_all) a->pending = false;
   return st;

@@ -441,7 +441,7 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   if (st >= 0) st = cpli_plan_merge(a, p);
   if (st >= 0) st = cpli_plan_batch(a, p);
   if (st >= 0 && kind == CPLI_PLAN_CONTINUOUS) st = plan_derivatives(a, p);
-  if (st >= 0) st = cpli_segments_make(a, p);
+  if (st >= 0) st = cpli_segments_make(a, p, kind == CPLI_PLAN_CONTINUOUS);
   if (st >= 0) check_plan(&b, p);
   if (st >= 0 && kind == CPLI_PLAN_EVENT) st = cpli_updates_make(a, p, &b.graph, &p->updates);
   cpli_graph_free(&b.graph);

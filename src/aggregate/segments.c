@@ -82,12 +82,59 @@ static int32_t part_of(const cpli_eval_plan* p, const cpli_eval_segment* s, int3
   return p->ops[p->by_part[p->tasks[s->first_task + task]]].part;
 }
 
+//------------------------------------ calls ------------------------------------
+
+static const cpli_eval_op* op_of(const cpli_eval_plan* p, const cpli_eval_segment* s,
+                                 int32_t task) {
+  const int32_t* tasks = p->tasks + s->first_task;
+  return tasks[task + 1] == tasks[task] + 1 ? &p->ops[p->by_part[tasks[task]]] : NULL;
+}
+
+// Whether the task can be in a batch with the one before.
+static bool continues(const cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_segment* s,
+                      int32_t task) {
+  const cpli_eval_op *x = op_of(p, s, task - 1), *y = op_of(p, s, task);
+  if (x == NULL || y == NULL || x->kind != y->kind || x->last != y->last) return false;
+  if (x->type != CPL_REAL || y->type != CPL_REAL) return false;
+  if (y->part != x->part + 1 || y->first != x->first + x->count) return false;
+  const cpl_model *before = a->parts[x->part].m, *m = a->parts[y->part].m;
+  return m->ops->evaluate != NULL && m->ops->evaluate == before->ops->evaluate &&
+         m->base.desc == before->base.desc;
+}
+
+// The largest batch: threads need some calls to share.
+static int32_t largest(const cpli_aggregate* a, const cpli_eval_segment* s) {
+  enum { LARGEST = 64, CALLS = 8 };
+  const int32_t n = a->workers > 1 ? s->n_tasks / (CALLS * a->workers) : LARGEST;
+  return n < 1 ? 1 : n < LARGEST ? n : LARGEST;
+}
+
+static void make_calls(const cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_segment* s, bool batch,
+                       int32_t* n_operands) {
+  const int32_t most = batch ? largest(a, s) : 1;
+  s->first_call = p->n_calls;
+  for (int32_t i = 0, end; i < s->n_tasks; i = end) {
+    for (end = i + 1; end < s->n_tasks && end - i < most && continues(a, p, s, end);) end++;
+    p->calls[p->n_calls++] = (cpli_eval_call){i, end - i, *n_operands};
+    for (int32_t k = i; k < end && end - i > 1; k++)
+      p->operands[(*n_operands)++] = op_of(p, s, k)->first - op_of(p, s, i)->first;
+    if (end - i == 1) continue;
+    const cpli_eval_op* last = op_of(p, s, end - 1);
+    p->operands[(*n_operands)++] = last->first + last->count - op_of(p, s, i)->first;
+  }
+  s->n_calls = p->n_calls - s->first_call;
+}
+
 static cpl_status make_parallel(cpli_aggregate* a, const cpli_eval_plan* p, cpli_eval_segment* s) {
-  cpl_status st = cpli_parallel_make(p->ctx, a->workers, s->n_tasks, &s->parallel);
-  for (int32_t k = 0; k < s->n_tasks && s->parallel != NULL; k++)
-    if (a->parts[part_of(p, s, k)].m->base.can.own_thread) cpli_parallel_keep(s->parallel, k);
+  const cpli_eval_call* calls = p->calls + s->first_call;
+  cpl_status st = cpli_parallel_make(p->ctx, a->workers, s->n_calls, &s->parallel);
+  for (int32_t k = 0; k < s->n_calls && s->parallel != NULL; k++)
+    if (a->parts[part_of(p, s, calls[k].task)].m->base.can.own_thread)
+      cpli_parallel_keep(s->parallel, k);
   return st;
 }
+
+//------------------------------------ make ------------------------------------
 
 static bool calls_all(const cpli_aggregate* a, const cpli_eval_plan* p, int32_t* called) {
   int32_t n = 0;
@@ -98,26 +145,33 @@ static bool calls_all(const cpli_aggregate* a, const cpli_eval_plan* p, int32_t*
   return n == a->n_parts;
 }
 
-cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p) {
+cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p, bool batch) {
   writer* written = cpli_alloc(p->ctx, (size_t)a->n_nodes, sizeof *written);
   int32_t* start = cpli_alloc(p->ctx, 2 * (size_t)a->n_parts, sizeof *start);
   p->segments = cpli_alloc(p->ctx, p->n_ops, sizeof *p->segments);
   p->tasks = cpli_alloc(p->ctx, 2 * p->n_ops, sizeof *p->tasks);
   p->by_part = cpli_alloc(p->ctx, p->n_ops, sizeof *p->by_part);
+  p->calls = cpli_alloc(p->ctx, p->n_ops, sizeof *p->calls);
+  p->operands = cpli_alloc(p->ctx, 2 * p->n_ops, sizeof *p->operands);
+  p->called = cpli_alloc(p->ctx, p->n_ops, sizeof *p->called);
   cpl_status st = written != NULL && start != NULL && p->segments != NULL && p->tasks != NULL &&
-                          p->by_part != NULL
+                          p->by_part != NULL && p->calls != NULL && p->operands != NULL &&
+                          p->called != NULL
                       ? CPL_OK
                       : cpli_nomem(p->ctx);
   if (st >= 0) divide(p, written);
   if (st >= 0) p->calls_all = calls_all(a, p, start);
-  int32_t at = 0, n_sorted = 0;
+  int32_t at = 0, n_sorted = 0, n_operands = 0;
   for (int32_t i = 0; i < p->n_segments && st >= 0; i++) {
     cpli_eval_segment* s = &p->segments[i];
     if (s->n_tasks == 0) continue;
     sort_tasks(p, s, start, start + a->n_parts, &at, &n_sorted);
     assert((size_t)at <= 2 * p->n_ops && (size_t)n_sorted <= p->n_ops);
+    make_calls(a, p, s, batch, &n_operands);
+    assert((size_t)p->n_calls <= p->n_ops && (size_t)n_operands <= 2 * p->n_ops);
     st = make_parallel(a, p, s);
   }
+  for (int32_t i = 0; i < n_sorted; i++) p->called[i] = a->parts[p->ops[p->by_part[i]].part].m;
   cpli_free(p->ctx, written);
   cpli_free(p->ctx, start);
   return st;
@@ -128,6 +182,9 @@ void cpli_segments_free(cpli_eval_plan* p) {
   cpli_free(p->ctx, p->segments);
   cpli_free(p->ctx, p->tasks);
   cpli_free(p->ctx, p->by_part);
+  cpli_free(p->ctx, p->calls);
+  cpli_free(p->ctx, p->operands);
+  cpli_free(p->ctx, p->called);
 }
 
 //------------------------------------ all components ------------------------------------

@@ -19,14 +19,13 @@
 
 //------------------------------------ one thread ------------------------------------
 
-// After a task that asks for another point, whose message is kept unless one fails.
-static cpl_status finish(cpl_context* ctx, int32_t begin, int32_t n, cpli_task* task, void* user,
-                         cpl_status first) {
+cpl_status cpli_parallel_finish(cpl_context* ctx, int32_t begin, int32_t n, cpli_task* task,
+                                void* user, int32_t worker, cpl_status first) {
   cpl_status st = first;
   cpli_error latest = {0};
   cpli_error* outer = cpli_divert_errors(ctx, &latest);
   for (int32_t i = begin; i < n && st >= 0; i++) {
-    const cpl_status one = task(user, i, 0);
+    const cpl_status one = task(user, i, worker);
     if (one < 0) st = one;
   }
   cpli_end_diversion(outer);
@@ -38,7 +37,8 @@ static cpl_status finish(cpl_context* ctx, int32_t begin, int32_t n, cpli_task* 
 static cpl_status run_alone(cpl_context* ctx, int32_t n, cpli_task* task, void* user) {
   for (int32_t i = 0; i < n; i++) {
     const cpl_status st = task(user, i, 0);
-    if (st != CPL_OK) return st < 0 ? st : finish(ctx, i + 1, n, task, user, st);
+    if (st < 0) return st;
+    if (st != CPL_OK) return cpli_parallel_finish(ctx, i + 1, n, task, user, 0, st);
   }
   return CPL_OK;
 }
@@ -124,7 +124,8 @@ static cpl_status measure(cpli_parallel* p, cpli_task* task, void* user) {
   double since = began;
   for (int32_t i = 0; i < p->n; i++) {
     const cpl_status st = task(user, i, 0);
-    if (st != CPL_OK) return st < 0 ? st : finish(p->ctx, i + 1, p->n, task, user, st);
+    if (st < 0) return st;
+    if (st != CPL_OK) return cpli_parallel_finish(p->ctx, i + 1, p->n, task, user, 0, st);
     const double now = cpli_now();
     p->cost[i] = fmin(p->cost[i], now - since);
     since = now;

@@ -37,3 +37,8 @@ bool cpli_parallel_pays(const cpli_parallel* p);
 /// n: the number it was made for. Nullable: p
 cpl_status cpli_parallel_run(cpl_context* ctx, cpli_parallel* p, int32_t n, cpli_task* task,
                              void* user);
+/// For a task that is made of several: after the one before `begin` has returned `first`, which is
+/// positive, execute the others as far as n - 1. Returns: the first failure; without one `first`,
+/// with the message that it had.
+cpl_status cpli_parallel_finish(cpl_context* ctx, int32_t begin, int32_t n, cpli_task* task,
+                                void* user, int32_t worker, cpl_status first);

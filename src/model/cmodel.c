@@ -45,26 +45,18 @@ static void run_release(void* user) {
   c->def->release(c->v);
 }
 
-// Calls a function of the model through `run`. After a crash it is not called again.
-cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
-                              cpli_c_call* c) {
-  const char* crash = NULL;
+cpl_status cpli_cmodel_callable(const cpli_c_instance* in, const char* function) {
   cpl_context* ctx = in->base.base.ctx;
-  if (cpli_cancelled(ctx) && run != run_release)
-    return cpli_interrupted(ctx, in->base.base.name, in->t);
-  cpl_status known = c->early ? CPL_OK : cpli_cmodel_need_algebraics(in);
-  if (known != CPL_OK) return known;
-  c->def = in->cm->def;
-  in->values.t = in->t;
-  c->v = &in->values;
-  c->result = CPL_MODEL_OK;
-  if (in->dead) {
-    return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
-                       "%s cannot be called any more: the model crashed before", function);
-  }
-  if (in->cm->host.call != NULL) crash = in->cm->host.call(function, run, c);
-  else run(c);
-  if (crash == NULL && c->result == CPL_MODEL_OK) return CPL_OK;
+  if (cpli_cancelled(ctx)) return cpli_interrupted(ctx, in->base.base.name, in->t);
+  if (!in->dead) return CPL_OK;
+  return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t,
+                     "%s cannot be called any more: the model crashed before", function);
+}
+
+cpl_status cpli_cmodel_returned(cpli_c_instance* in, const char* function, const char* crash,
+                                int result) {
+  cpl_context* ctx = in->base.base.ctx;
+  if (crash == NULL && result == CPL_MODEL_OK) return CPL_OK;
   if (crash != NULL) {
     in->dead = true;
     if (cpli_cancelled(ctx))
@@ -72,11 +64,27 @@ cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*
     return cpl_fail_in(ctx, CPL_ERR_MODEL, in->base.base.name, NULL, in->t, "%s at t=%.12g %s (%s)",
                        function, in->t, in->cm->host.verb(crash), crash);
   }
-  cpl_status st = c->result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
+  cpl_status st = result > 0 ? CPL_RETRY : CPL_ERR_MODEL;
   cpl_fail_in(ctx, st, in->base.base.name, NULL, in->t, "%s at t=%.12g failed%s%s", function, in->t,
               in->message[0] != '\0' ? ": " : "", in->message);
   in->message[0] = '\0';
   return st;
+}
+
+// Calls a function of the model through `run`. After a crash it is not called again.
+cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
+                              cpli_c_call* c) {
+  const char* crash = NULL;
+  cpl_status known = run != run_release ? cpli_cmodel_callable(in, function) : CPL_OK;
+  if (known == CPL_OK && !c->early) known = cpli_cmodel_need_algebraics(in);
+  if (known != CPL_OK) return known;
+  c->def = in->cm->def;
+  in->values.t = in->t;
+  c->v = &in->values;
+  c->result = CPL_MODEL_OK;
+  if (in->cm->host.call != NULL) crash = in->cm->host.call(function, run, c);
+  else run(c);
+  return cpli_cmodel_returned(in, function, crash, c->result);
 }
 
 //------------------------------------ initialisation ------------------------------------
@@ -170,9 +178,7 @@ static cpl_status need_outputs(cpli_c_instance* in) {
   double* y = hold ? in->fresh_y : in->v + at->y;
   st = cpli_cmodel_invoke(in, "output_values", run_output_values, &(cpli_c_call){.out = y});
   if (st != CPL_OK) return st;
-  for (uint32_t i = 0; hold && i < at->ny; i++) {
-    if (!in->cm->discrete_output[i]) in->v[at->y + i] = y[i];
-  }
+  if (hold) cpli_cmodel_hold_discrete(in);
   in->y_known = true;
   return CPL_OK;
 }
@@ -556,7 +562,8 @@ static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
                                         .get_nominals = get_nominals,
                                         .get_derivatives = get_derivatives,
                                         .get_indicators = get_indicators,
-                                        .completed_step = completed_step};
+                                        .completed_step = completed_step,
+                                        .evaluate = cpli_cmodel_evaluate};
 
 static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
@@ -619,6 +626,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
                                           .own_thread = cm->host.user != NULL}},
                          .ops = &in->ops};
   in->ops = model_ops;
+  if (cm->at.na > 0) in->ops.evaluate = NULL;
   cpli_cmodel_constraint_ops(cm->def, &in->ops);
   cpl_status st = CPL_OK;
   // one table for all of them stays in the cache

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Internals of an instance of a model in C, shared by several files: cmodel.c runs it,
-// cmodel_constraints.c has its constraints, cmodel_directional.c its derivatives,
-// cmodel_residuals.c its algebraic variables, cmodel_saved.c its saved states.
+// cmodel_batch.c evaluates many of them, cmodel_constraints.c has its constraints,
+// cmodel_directional.c its derivatives, cmodel_residuals.c its algebraic variables, cmodel_saved.c
+// its saved states.
 #pragma once
 
 #include "model/cmodel.h"
@@ -70,6 +71,14 @@ typedef struct cpli_c_call {
 /// Calls a function of the model through `run`. After a crash it is not called again.
 cpl_status cpli_cmodel_invoke(cpli_c_instance* in, const char* function, void (*run)(void*),
                               cpli_c_call* c);
+/// Whether a function may be called: the run is not cancelled, and the model has not crashed.
+cpl_status cpli_cmodel_callable(const cpli_c_instance* in, const char* function);
+/// The status of a call that returned a result or crashed. Nullable: crash
+cpl_status cpli_cmodel_returned(cpli_c_instance* in, const char* function, const char* crash,
+                                int result);
+/// cpl_model_ops.evaluate (cmodel_batch.c); not of models with algebraic variables.
+cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,
+                                size_t* done);
 /// During initialisation, updates what initialize computes.
 cpl_status cpli_cmodel_initialize_now(cpli_c_instance* in);
 static inline cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
@@ -79,6 +88,12 @@ static inline cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
 /// Results are computed again when they are read.
 static inline void cpli_cmodel_forget_results(cpli_c_instance* in) {
   in->dx_known = in->y_known = in->a_known = false;
+}
+/// New outputs are in fresh_y: all but discrete ones become current.
+static inline void cpli_cmodel_hold_discrete(cpli_c_instance* in) {
+  for (uint32_t i = 0; i < in->cm->at.ny; i++) {
+    if (!in->cm->discrete_output[i]) in->v[in->cm->at.y + i] = in->fresh_y[i];
+  }
 }
 /// Sets a String. Nullable: text
 cpl_status cpli_cmodel_set_text(cpli_c_instance* in, uint32_t i, const char* text);

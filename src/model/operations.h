@@ -112,11 +112,13 @@
   X(constraint, name)             \
   X(stepper, next_break)
 
-// Operations that give objects of the component's own process: models that a model is split into,
-// and descriptions of its structures. They cannot be called from another process.
+// Operations with objects of the component's own process: models that a model is split into,
+// descriptions of its structures, several models at once. They cannot be called from another
+// process.
 #define CPLI_LOCAL_OPERATIONS(X) \
   X(model, split)                \
-  X(model, structure)
+  X(model, structure)            \
+  X(model, evaluate)
 
 typedef enum cpli_ops_table {
   CPLI_TABLE_component,

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Models of an aggregate in several threads. The models remember their calls, so that results have
-// the same bits only where each gets the same calls, in the same order, for any number of threads.
+// Models of an aggregate in several threads, and many by one call (cpl_model_ops.evaluate, which
+// one thread uses where models are of one kind). The models remember their calls, so that results
+// have the same bits only where each gets the same calls, in the same order, for any number of
+// threads.
 #include <pthread.h>
+#include <signal.h>
 
 #include "models.h"
 
@@ -64,6 +67,16 @@ static int32_t variable(const cpl_model* m, const char* name) {
   return i;
 }
 
+static bool one_by_one;  // models do without cpl_model_ops.evaluate
+
+static void take_evaluate(cpl_model* m) {
+  static cpl_model_ops rest;  // all models have the same table
+  CHECK(m->ops->evaluate != NULL);
+  rest = *m->ops;
+  rest.evaluate = NULL;
+  m->ops = &rest;
+}
+
 // A chain with feed-through, which has as many levels as models; models with one level; and ones
 // without couplings, which get solvers of their own. Model 4 is made of `other`.
 typedef enum shape { CHAIN, LEVEL, ALONE, SHAPES } shape;
@@ -77,6 +90,7 @@ static cpl_model* make(cpl_context* ctx, cpl_source* src, cpl_source* other, sha
     char name[8];
     snprintf(name, sizeof name, "m%02d", i);
     CHECK_OK(ctx, cpl_source_make_model(i == 4 && other != NULL ? other : src, name, &parts[i]));
+    if (one_by_one) take_evaluate(parts[i]);
     const cpl_variable* vars = parts[i]->base.desc->vars;
     const uint32_t refs[] = {vars[variable(parts[i], "k")].ref,
                              vars[variable(parts[i], "retries")].ref};
@@ -143,17 +157,19 @@ static void calls_are_those_of_one_thread(void** state) {
     const bool retries = kind % 2 == 1;
     const shape form = (shape)(kind / 2 % SHAPES);
     result first = {0};
-    for (int32_t threads = 1; threads <= 8; threads++) {
+    for (int32_t threads = 0; threads <= 8; threads++) {
       cpl_source *src = NULL, *with_events = NULL;
-      cpl_context_use_threads(*state, threads);
+      one_by_one = threads == 0;
+      cpl_context_use_threads(*state, threads > 0 ? threads : 1);
       CHECK_OK(*state, cpl_c_define(*state, retries ? &plain : &with_memory, &src));
       CHECK_OK(*state, cpl_c_define(*state, &with_memory, &with_events));
       cpl_source* other = retries && form == ALONE ? with_events : src;
       cpl_model* m = make(*state, src, other, form, retries);
+      one_by_one = false;
       const result r = run(*state, m, solvers[kind / (2 * SHAPES)]);
       cpl_source_destroy(src);
       cpl_source_destroy(with_events);
-      if (threads == 1) first = r;
+      if (threads == 0) first = r;
       n_complete += r.st == CPL_OK && r.rows > 30 && (retries || r.events > 5);
       CHECK_INT(r.st, first.st);
       CHECK_INT(r.rows, first.rows);
@@ -161,7 +177,7 @@ static void calls_are_those_of_one_thread(void** state) {
       CHECK(r.hash == first.hash);
     }
   }
-  CHECK(n_complete > 8 * 15);  // some give up after too many refused points
+  CHECK(n_complete > 9 * 15);  // some give up after too many refused points
 }
 
 //------------------------------------ the caller's thread ------------------------------------
@@ -206,9 +222,16 @@ static int fails(const cpl_values* v, double* dx) {
   return late ? cpl_model_error(v, "it is worn out") : CPL_MODEL_OK;
 }
 
-static void the_first_model_is_named(void** state) {
+static int crashes(const cpl_values* v, double* dx) {
+  dx[0] = v->u[0] - v->x[0];
+  if (v->t > 1 && (v->p[0] == 3 || v->p[0] == 5)) raise(SIGSEGV);
+  return CPL_MODEL_OK;
+}
+
+static void check_name(void** state, int (*derivatives_of)(const cpl_values*, double*),
+                       const char* why) {
   cpl_model_def def = with_memory;
-  def.derivatives = fails;
+  def.derivatives = derivatives_of;
   for (int32_t threads = 1; threads <= 8; threads++) {
     cpl_source* src = NULL;
     cpl_stepper* s = NULL;
@@ -220,11 +243,19 @@ static void the_first_model_is_named(void** state) {
     run_def.stop_time = 3;
     CHECK_INT(cpl_run(s, &run_def, NULL), CPL_ERR_MODEL);
     CHECK_CONTAINS(cpl_context_error(*state), "m02");
-    CHECK_CONTAINS(cpl_context_error(*state), "it is worn out");
+    CHECK_CONTAINS(cpl_context_error(*state), "derivatives");
+    CHECK_CONTAINS(cpl_context_error(*state), why);
     assert_string_equal(cpl_context_last_error(*state)->component, "m02");
     cpl_stepper_destroy(s);
     cpl_source_destroy(src);
   }
+}
+
+static void the_first_model_is_named(void** state) { check_name(state, fails, "it is worn out"); }
+
+static void the_model_that_crashes_is_named(void** state) {
+  cpl_guard_crashes();
+  check_name(state, crashes, "SIGSEGV");
 }
 
 int main(void) {
@@ -232,6 +263,7 @@ int main(void) {
       cmocka_unit_test(calls_are_those_of_one_thread),
       cmocka_unit_test(models_with_shared_data_stay),
       cmocka_unit_test(the_first_model_is_named),
+      cmocka_unit_test(the_model_that_crashes_is_named),
   };
   return cmocka_run_group_tests_name("aggregate/parallel", tests, make_context, drop_context);
 }
