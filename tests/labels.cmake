@@ -10,6 +10,7 @@ set(SLOW_TESTS
   "^analysis/large$"
   "^base/child$"
   "^assemble/(follow|snapshot|switching_loop|tlm)$"
+  "^fit/fmu$"
   "^fmi/(image|library|mutation)$"
   "^format/number$"
   "^master/(edges|tables|updates)$"

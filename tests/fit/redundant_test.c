@@ -197,6 +197,35 @@ static void something_is_left(void** state) {
   fitting_close(ctx, &f);
 }
 
+// A line through a parabola: the warning has the statistic of the residuals of the regression.
+static void a_model_that_does_not_follow_is_mentioned(void** state) {
+  cpl_context* ctx = *state;
+  static const char* const names[] = {"x"};
+  double steps = 0, squares = 0, residuals[N];
+  char text[100];
+  fitting f;
+  make_rows();
+  for (int i = 0; i < N; i++) {
+    const double u = times[i] / 10 - 0.5;  // the second Legendre polynomial on the grid
+    values[i] = u * u;
+    residuals[i] = u * u - (N * N - 1) / (12.0 * (N - 1) * (N - 1));
+    squares += residuals[i] * residuals[i];
+    if (i > 0) steps += pow(residuals[i] - residuals[i - 1], 2);
+  }
+  snprintf(text, sizeof text, "alike from row to row (Durbin-Watson statistic %.2g;",
+           steps / squares);
+  const cpl_table t = table_of(1, names);
+  logged[0] = '\0';
+  fitting_open(ctx, &f, &many);
+  fitting_vary(ctx, &f, "p=1");
+  fitting_vary(ctx, &f, "x");
+  fitting_add(&f, &t);
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK_CONTAINS(logged, "data: the residuals of x are ");
+  CHECK_CONTAINS(logged, text);
+  fitting_close(ctx, &f);
+}
+
 static const char model_text[] =
     "#include <couplet/model.h>\n"
     "static const cpl_declaration states[] = {{\"x\", .unit = \"m\", .output = true}, {0}};\n"
@@ -275,6 +304,7 @@ int main(void) {
       cmocka_unit_test(two_instruments_count_twice),
       cmocka_unit_test(the_same_data_twice_are_mentioned),
       cmocka_unit_test(something_is_left),
+      cmocka_unit_test(a_model_that_does_not_follow_is_mentioned),
       cmocka_unit_test(aliases_and_constants_of_fmus),
   };
   return cmocka_run_group_tests(tests, make_logging_context, drop_context);
