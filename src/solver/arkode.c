@@ -5,8 +5,15 @@
 #include <arkode/arkode_arkstep.h>
 #include <math.h>
 
+#include "model/serial.h"
 #include "solver/rk87.h"
 #include "solver/sundials.h"
+#ifdef CPL_SUNDIALS_PRIVATE
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+#include "arkode_arkstep_impl.h"
+#include "arkode_interp_impl.h"
+#endif
 
 enum { MAX_TRIES = 20 };           // attempts per step that cannot be projected or evaluated
 static const double too_far = 10;  // longest projection accepted, in units of the tolerance
@@ -235,7 +242,94 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, s);
 }
 
-#define COMMON_OPS .destroy = destroy, .start = start, .step = step, .interpolate = interpolate
+//------------------------------------ history ------------------------------------
+
+#ifdef CPL_SUNDIALS_PRIVATE
+
+// What ARKODE allocates before its first step after a start.
+static bool prepare(ARKodeMem k) {
+  if (!k->initsetup || k->step_init(k, k->init_type) != ARK_SUCCESS) return !k->initsetup;
+  if (k->rwt_is_ewt) k->rwt = k->ewt;
+  N_VConst(0, k->fn);
+  return arkInterpInit(k, k->interp, k->tcur) == ARK_SUCCESS;
+}
+
+static void list_numbers(cpli_serial* s, ARKodeMem k) {
+  ARKodeHAdaptMem a = k->hadapt_mem;
+  ARKInterpContent_Hermite i = k->interp->content;
+  CPLI_LIST(s, k->h), CPLI_LIST(s, k->hprime), CPLI_LIST(s, k->next_h), CPLI_LIST(s, k->eta);
+  CPLI_LIST(s, k->tcur), CPLI_LIST(s, k->tretlast), CPLI_LIST(s, k->tn), CPLI_LIST(s, k->hold);
+  CPLI_LIST(s, k->h0u), CPLI_LIST(s, k->tolsf), CPLI_LIST(s, k->tstopset), CPLI_LIST(s, k->tstop);
+  CPLI_LIST(s, k->nst_attempts), CPLI_LIST(s, k->nst), CPLI_LIST(s, k->nhnil);
+  CPLI_LIST(s, k->ncfn), CPLI_LIST(s, k->netf), CPLI_LIST(s, k->initsetup);
+  CPLI_LIST(s, k->firststage), CPLI_LIST(s, k->initialized), CPLI_LIST(s, k->call_fullrhs);
+  CPLI_LIST(s, a->etamax), CPLI_LIST(s, a->ehist), CPLI_LIST(s, a->hhist);
+  CPLI_LIST(s, a->nst_acc), CPLI_LIST(s, a->nst_exp);
+  CPLI_LIST(s, i->told), CPLI_LIST(s, i->tnew), CPLI_LIST(s, i->h);
+}
+
+// Of Newton's iteration: the stages are solved one after the other, the rest stays from step to
+// step.
+static void list_newton(cpli_serial* s, arkode* k, ARKodeARKStepMem m) {
+  SUNNonlinearSolverContent_Newton newton = m->NLS->content;
+  ARKLsMem l = m->lmem;
+  CPLI_LIST(s, m->gamma), CPLI_LIST(s, m->gammap), CPLI_LIST(s, m->gamrat);
+  CPLI_LIST(s, m->crate), CPLI_LIST(s, m->delp), CPLI_LIST(s, m->eRNrm);
+  CPLI_LIST(s, m->nstlp), CPLI_LIST(s, m->convfail), CPLI_LIST(s, m->jcur);
+  CPLI_LIST(s, m->nsetups), CPLI_LIST(s, m->nls_iters), CPLI_LIST(s, m->nls_fails);
+  CPLI_LIST(s, newton->jcur), CPLI_LIST(s, newton->curiter);
+  CPLI_LIST(s, newton->niters), CPLI_LIST(s, newton->nconvfails);
+  CPLI_LIST(s, l->jbad), CPLI_LIST(s, l->tcur), CPLI_LIST(s, l->nje), CPLI_LIST(s, l->nfeDQ);
+  CPLI_LIST(s, l->nstlj), CPLI_LIST(s, l->npe), CPLI_LIST(s, l->nli), CPLI_LIST(s, l->nps);
+  CPLI_LIST(s, l->ncfl), CPLI_LIST(s, l->last_flag);
+  N_Vector vectors[] = {m->sdata, m->zpred, m->zcor};
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) cpli_sun_list_vector(s, vectors[i]);
+  if (l->savedJ != NULL && !k->sun.own_system)
+    cpli_serial_reals(s, SUNDenseMatrix_Data(l->savedJ), k->sun.ode.n * k->sun.ode.n);
+  cpli_sun_list_dense(&k->sun, s);
+}
+
+static void list_step(cpli_serial* s, arkode* k, ARKodeMem mem) {
+  ARKodeARKStepMem m = mem->step_mem;
+  ARKInterpContent_Hermite i = mem->interp->content;
+  N_Vector vectors[] = {mem->ewt, mem->yn, mem->fn, i->fold, i->yold};
+  N_Vector* stages = k->implicit ? m->Fi : m->Fe;
+  for (size_t v = 0; v < CPLI_COUNT(vectors); v++) cpli_sun_list_vector(s, vectors[v]);
+  for (int v = 0; v < m->stages; v++) cpli_sun_list_vector(s, stages[v]);
+  CPLI_LIST(s, m->nfe), CPLI_LIST(s, m->nfi);
+  if (k->implicit) list_newton(s, k, m);
+}
+
+static void history(cpli_solver* base, cpli_serial* serial) {
+  arkode* s = (arkode*)base;
+  ARKodeMem k = s->mem;
+  int64_t* counts[] = {&s->counted_steps, &s->counted_rejected, &s->counted_newton,
+                       &s->counted_jacobians};
+  cpli_sun_list(&s->sun, serial);
+  cpli_serial_real(serial, &s->t0);
+  cpli_serial_reals(serial, s->x0, s->sun.ode.n);
+  cpli_serial_bool(serial, &s->not_projected);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++) cpli_serial_long(serial, counts[i]);
+  CPLI_LIST(serial, k->hin), CPLI_LIST(serial, k->hmax_inv);
+  bool stepped = !k->initsetup;
+  cpli_serial_bool(serial, &stepped);
+  if (!stepped || serial->st < 0) return;  // it has just been started
+  if (cpli_serial_reads(serial) &&
+      (ARKStepSVtolerances(s->mem, s->sun.rtol, s->sun.atol) < 0 || !prepare(k)))
+    cpli_serial_refuse(serial, "ARKODE cannot be prepared for it");
+  if (serial->st < 0) return;
+  list_numbers(serial, k);
+  list_step(serial, s, k);
+}
+#define HISTORY history
+#else
+#define HISTORY NULL
+#endif
+
+//------------------------------------ operations ------------------------------------
+
+#define COMMON_OPS \
+  .destroy = destroy, .start = start, .step = step, .interpolate = interpolate, .history = HISTORY
 static const cpli_solver_ops ops[2] = {{COMMON_OPS},
                                        {COMMON_OPS, .again = again, .solution = solution}};
 

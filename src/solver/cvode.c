@@ -361,12 +361,6 @@ static void destroy(cpli_solver* base) {
 
 #ifdef CPL_SUNDIALS_PRIVATE
 
-#define LIST(s, member) cpli_serial_bytes(s, &(member), sizeof(member))
-
-static void list_vector(cpli_serial* serial, const cvode* s, N_Vector v) {
-  cpli_serial_reals(serial, N_VGetArrayPointer(v), s->ode.n);
-}
-
 // Orders and indices, which have limits.
 static void list_orders(cpli_serial* s, CVodeMem k) {
   int* orders[] = {&k->cv_q, &k->cv_qprime, &k->cv_next_q, &k->cv_qu, &k->cv_indx_acor};
@@ -383,21 +377,27 @@ static void list_orders(cpli_serial* s, CVodeMem k) {
 }
 
 static void list_numbers(cpli_serial* s, CVodeMem k) {
-  LIST(s, k->cv_tstopset), LIST(s, k->cv_tstop);
-  LIST(s, k->cv_h), LIST(s, k->cv_hprime), LIST(s, k->cv_next_h), LIST(s, k->cv_eta);
-  LIST(s, k->cv_hscale), LIST(s, k->cv_tn), LIST(s, k->cv_tretlast);
-  LIST(s, k->cv_tau), LIST(s, k->cv_tq), LIST(s, k->cv_l);
-  LIST(s, k->cv_rl1), LIST(s, k->cv_gamma), LIST(s, k->cv_gammap), LIST(s, k->cv_gamrat);
-  LIST(s, k->cv_crate), LIST(s, k->cv_delp), LIST(s, k->cv_acnrm), LIST(s, k->cv_acnrmcur);
-  LIST(s, k->cv_etamax), LIST(s, k->cv_nfe), LIST(s, k->cv_ncfn), LIST(s, k->cv_nni);
-  LIST(s, k->cv_nnf), LIST(s, k->cv_netf), LIST(s, k->cv_nsetups), LIST(s, k->cv_nhnil);
-  LIST(s, k->cv_etaqm1), LIST(s, k->cv_etaq), LIST(s, k->cv_etaqp1);
-  LIST(s, k->convfail), LIST(s, k->cv_nstlp), LIST(s, k->cv_h0u), LIST(s, k->cv_hu);
-  LIST(s, k->cv_saved_tq5), LIST(s, k->cv_jcur), LIST(s, k->cv_tolsf);
-  LIST(s, k->proj_applied), LIST(s, k->proj_p);
+  CPLI_LIST(s, k->cv_tstopset), CPLI_LIST(s, k->cv_tstop);
+  CPLI_LIST(s, k->cv_h), CPLI_LIST(s, k->cv_hprime), CPLI_LIST(s, k->cv_next_h),
+      CPLI_LIST(s, k->cv_eta);
+  CPLI_LIST(s, k->cv_hscale), CPLI_LIST(s, k->cv_tn), CPLI_LIST(s, k->cv_tretlast);
+  CPLI_LIST(s, k->cv_tau), CPLI_LIST(s, k->cv_tq), CPLI_LIST(s, k->cv_l);
+  CPLI_LIST(s, k->cv_rl1), CPLI_LIST(s, k->cv_gamma), CPLI_LIST(s, k->cv_gammap),
+      CPLI_LIST(s, k->cv_gamrat);
+  CPLI_LIST(s, k->cv_crate), CPLI_LIST(s, k->cv_delp), CPLI_LIST(s, k->cv_acnrm),
+      CPLI_LIST(s, k->cv_acnrmcur);
+  CPLI_LIST(s, k->cv_etamax), CPLI_LIST(s, k->cv_nfe), CPLI_LIST(s, k->cv_ncfn),
+      CPLI_LIST(s, k->cv_nni);
+  CPLI_LIST(s, k->cv_nnf), CPLI_LIST(s, k->cv_netf), CPLI_LIST(s, k->cv_nsetups),
+      CPLI_LIST(s, k->cv_nhnil);
+  CPLI_LIST(s, k->cv_etaqm1), CPLI_LIST(s, k->cv_etaq), CPLI_LIST(s, k->cv_etaqp1);
+  CPLI_LIST(s, k->convfail), CPLI_LIST(s, k->cv_nstlp), CPLI_LIST(s, k->cv_h0u),
+      CPLI_LIST(s, k->cv_hu);
+  CPLI_LIST(s, k->cv_saved_tq5), CPLI_LIST(s, k->cv_jcur), CPLI_LIST(s, k->cv_tolsf);
+  CPLI_LIST(s, k->proj_applied), CPLI_LIST(s, k->proj_p);
   if (k->proj_mem == NULL) return;
-  LIST(s, k->proj_mem->first_proj), LIST(s, k->proj_mem->nstlprj);
-  LIST(s, k->proj_mem->nproj), LIST(s, k->proj_mem->npfails);
+  CPLI_LIST(s, k->proj_mem->first_proj), CPLI_LIST(s, k->proj_mem->nstlprj);
+  CPLI_LIST(s, k->proj_mem->nproj), CPLI_LIST(s, k->proj_mem->npfails);
 }
 
 static void list_matrix(cpli_serial* s, SUNMatrix m, size_t n) {
@@ -409,9 +409,11 @@ static void list_matrix(cpli_serial* s, SUNMatrix m, size_t n) {
 static void list_linear(cpli_serial* serial, const cvode* s, CVodeMem k) {
   CVLsMem l = k->cv_lmem;
   if (l == NULL) return;
-  LIST(serial, l->jbad), LIST(serial, l->nstlj), LIST(serial, l->nje), LIST(serial, l->nfeDQ);
-  LIST(serial, l->npe), LIST(serial, l->nli), LIST(serial, l->nps), LIST(serial, l->ncfl);
-  LIST(serial, l->njtsetup), LIST(serial, l->njtimes), LIST(serial, l->last_flag);
+  CPLI_LIST(serial, l->jbad), CPLI_LIST(serial, l->nstlj), CPLI_LIST(serial, l->nje),
+      CPLI_LIST(serial, l->nfeDQ);
+  CPLI_LIST(serial, l->npe), CPLI_LIST(serial, l->nli), CPLI_LIST(serial, l->nps),
+      CPLI_LIST(serial, l->ncfl);
+  CPLI_LIST(serial, l->njtsetup), CPLI_LIST(serial, l->njtimes), CPLI_LIST(serial, l->last_flag);
   if (s->gmres || s->ode.newton_setup != NULL) return;
   SUNLinearSolverContent_Dense dense = s->linear->content;
   list_matrix(serial, s->matrix, s->ode.n);
@@ -446,8 +448,8 @@ static void history(cpli_solver* base, cpli_serial* serial) {
   bool* flags[] = {&s->fresh, &s->unmoved};
   int64_t* counts[] = {&s->counted_steps, &s->counted_rejected, &s->counted_jacobians,
                        &s->counted_newton, &s->counted_linear};
-  list_vector(serial, s, s->x);
-  list_vector(serial, s, s->atol);
+  cpli_sun_list_vector(serial, s->x);
+  cpli_sun_list_vector(serial, s->atol);
   for (size_t i = 0; i < CPLI_COUNT(numbers); i++) cpli_serial_real(serial, numbers[i]);
   for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(serial, flags[i]);
   for (size_t i = 0; i < CPLI_COUNT(counts); i++) cpli_serial_long(serial, counts[i]);
@@ -455,15 +457,15 @@ static void history(cpli_solver* base, cpli_serial* serial) {
   cpli_serial_bytes(serial, &failure, sizeof failure);
   s->stuck = stuck;
   s->failure = (cpl_status)failure;
-  LIST(serial, k->cv_hmax_inv), LIST(serial, k->cv_nst);
+  CPLI_LIST(serial, k->cv_hmax_inv), CPLI_LIST(serial, k->cv_nst);
   if (k->cv_nst == 0 || serial->st < 0) return;  // it has just been started
   if (cpli_serial_reads(serial) && !prepare(s, k))
     cpli_serial_refuse(serial, "CVODE cannot be prepared for it");
   list_orders(serial, k);
   list_numbers(serial, k);
   N_Vector vectors[] = {k->cv_ewt, k->cv_acor, k->cv_tempv, k->cv_ftemp};
-  for (int i = 0; i <= k->cv_qmax; i++) list_vector(serial, s, k->cv_zn[i]);
-  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) list_vector(serial, s, vectors[i]);
+  for (int i = 0; i <= k->cv_qmax; i++) cpli_sun_list_vector(serial, k->cv_zn[i]);
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) cpli_sun_list_vector(serial, vectors[i]);
   list_linear(serial, s, k);
   if (s->begin == NULL) cpli_sun_newton_list(s->nonlinear, serial);
 }

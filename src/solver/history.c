@@ -59,6 +59,15 @@ static bool is_complete(const cpli_integrate* k) {
          (is_new_next(k) || k->solver->ops->history != NULL);
 }
 
+// A restored stepper has started its solver: the model, which may remember where it was evaluated,
+// returns to the state that was saved.
+static cpl_status restore_model(cpli_integrate* k) {
+  cpl_component* m = &k->m->base;
+  const cpl_snapshot* saved = k->restored;
+  k->restored = NULL;
+  return m->ops->restore(m, saved);
+}
+
 static void list(cpli_serial* s, void* user) {
   cpli_integrate* k = user;
   if (!is_complete(k)) cpli_serial_lacks(s, &k->base.base, cpl_solver_name(k->def.kind));
@@ -73,10 +82,12 @@ static void list(cpli_serial* s, void* user) {
   bool fresh = is_new_next(k);
   cpli_serial_same(s, fresh);
   if (s->st >= 0 && !fresh) k->solver->ops->history(k->solver, s);
+  if (s->st >= 0 && k->restored != NULL) s->st = restore_model(k);
   cpli_serial_history(s, &k->m->base, false);
 }
 
 cpl_status cpli_integrate_get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  ((cpli_integrate*)c)->restored = NULL;  // the model has moved on
   return cpli_serial_put(c, &((cpli_integrate*)c)->bytes, list, c, bytes, complete);
 }
 

@@ -71,10 +71,11 @@ typedef struct cpli_integrate {
   double careful_until, careful_step;
   double stuck_since;
   int32_t stuck;
-  cpli_pace pace;          // of the solver's steps
-  bool refused;            // the model could not be evaluated at some point since then
-  bool stops_at_ends;      // def.stop_at_steps_end as requested: a method may force it
-  cpli_serial_room bytes;  // of the last saved state that became bytes
+  cpli_pace pace;                // of the solver's steps
+  bool refused;                  // the model could not be evaluated at some point since then
+  bool stops_at_ends;            // def.stop_at_steps_end as requested: a method may force it
+  cpli_serial_room bytes;        // of the last saved state that became bytes
+  const cpl_snapshot* restored;  // of the model, of the state that was restored last. Nullable
   struct cpli_structures*
       structures;  // structures so far of a model of variable structure. Nullable: none yet
 } cpli_integrate;

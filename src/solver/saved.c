@@ -60,6 +60,7 @@ cpl_status cpli_integrate_save(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = make_room(s, snapshot->data);
   if (k == NULL) return cpli_nomem(c->ctx);
   snapshot->data = k;
+  s->restored = NULL;
   cpli_linear_forget(s);  // continued and restored runs factorise alike
   *k = (saved){.model = k->model,
                .t = s->t,
@@ -173,6 +174,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   cpli_linear_forget(s);
   if (st >= 0) st = cpli_projection_recount(s);
   bool goes_on = s->running && !s->in_event && !s->ended && s->pending == NO_EVENT;
+  s->restored = &k->model;
   if (st < 0 || s->def.restart_each_step || !goes_on) return st;
   st = cpli_integrate_restart(&s->base);
   return st > 0 ? CPL_ERR_MODEL : st;
@@ -181,6 +183,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
 void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {
   saved* k = snapshot->data;
   if (k == NULL) return;
+  if (((cpli_integrate*)c)->restored == &k->model) ((cpli_integrate*)c)->restored = NULL;
   cpli_model_of(c)->ops->forget(cpli_model_of(c), &k->model);
   cpli_free(c->ctx, k);
   snapshot->data = NULL;

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "model/serial.h"
+
 //------------------------------------ linear systems ------------------------------------
 
 // The integrator gets an empty matrix and a solver that delegates to the equation.
@@ -145,4 +147,34 @@ cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x) {
   *t = s->t = reached;
   memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
   return CPL_OK;
+}
+
+//------------------------------------ history ------------------------------------
+
+void cpli_sun_list_vector(cpli_serial* serial, N_Vector v) {
+  cpli_serial_reals(serial, N_VGetArrayPointer(v), (size_t)N_VGetLength(v));
+}
+
+void cpli_sun_list(cpli_sun* s, cpli_serial* serial) {
+  int32_t stuck = s->stuck, failure = (int32_t)s->failure;
+  cpli_sun_list_vector(serial, s->x);
+  cpli_sun_list_vector(serial, s->atol);
+  cpli_serial_real(serial, &s->t);
+  cpli_serial_real(serial, &s->max_step);
+  cpli_serial_bool(serial, &s->unmoved);
+  cpli_serial_count32(serial, &stuck);
+  cpli_serial_bytes(serial, &failure, sizeof failure);
+  s->stuck = stuck;
+  s->failure = (cpl_status)failure;
+}
+
+void cpli_sun_list_dense(cpli_sun* s, cpli_serial* serial) {
+  if (s->linear == NULL || s->own_system) return;
+  SUNLinearSolverContent_Dense dense = s->linear->content;
+  cpli_serial_reals(serial, SUNDenseMatrix_Data(s->matrix), s->ode.n * s->ode.n);
+  for (size_t i = 0; i < s->ode.n; i++) {
+    int32_t pivot = (int32_t)dense->pivots[i];
+    cpli_serial_int(serial, &pivot, 0, (int32_t)s->ode.n - 1);
+    dense->pivots[i] = pivot;
+  }
 }

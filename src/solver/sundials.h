@@ -58,4 +58,12 @@ cpl_status cpli_sun_skipped(cpli_sun* s, double t_limit, double* t, double* x);
 void cpli_move_along(const cpli_ode* ode, double t, double h, double* at, double* x);
 /// A step to `reached`: *t and x; a failure when the time does not advance.
 cpl_status cpli_sun_reached(cpli_sun* s, double reached, double* t, double* x);
+// A member of a private structure, as it is in memory.
+#define CPLI_LIST(s, member) cpli_serial_bytes(s, &(member), sizeof(member))
+
+struct cpli_serial;
+void cpli_sun_list_vector(struct cpli_serial* serial, N_Vector v);
+/// For a history: what all of them have; the matrix with its factors, unless it is the equation's.
+void cpli_sun_list(cpli_sun* s, struct cpli_serial* serial);
+void cpli_sun_list_dense(cpli_sun* s, struct cpli_serial* serial);
 void cpli_sun_message(int code, const char* module, const char* function, char* text, void* user);

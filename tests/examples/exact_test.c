@@ -99,11 +99,37 @@ static void masters_with_events(void** state) {
   all_were_same();
 }
 
+//------------------------------------ solvers ------------------------------------
+
+// Events, constraints, sparse systems, loops, with every method.
+static void solvers(void** state) {
+  static const char* const methods[] = {"cvode", "adams", "radau", "dopri5", "erk8", "esdirk5"};
+  static const char* const systems[][2] = {{"van_der_pol", "van_der_pol.c"},
+                                           {"bouncing_ball", "bouncing_ball.c"},
+                                           {"slider_crank", "slider_crank.c"},
+                                           {"drift", "coupled.yaml"},
+                                           {"drift", "energy.yaml"},
+                                           {"pendulums_walls", "pendulums_walls.yaml"},
+                                           {"loops", "turns.yaml"}};
+  copy_example("pendulums_cartesian");  // pendulums_walls has its models
+  for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
+    char path[100], name[200];
+    copy_example(systems[i][0]);
+    snprintf(path, sizeof path, "%s/%s", systems[i][0], systems[i][1]);
+    for (size_t k = 0; k < sizeof methods / sizeof methods[0]; k++) {
+      snprintf(name, sizeof name, "%s, %s", path, methods[k]);
+      check_interrupted(*state, name, &(interrupted_system){.path = path, .solver = methods[k]});
+    }
+  }
+  all_were_same();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(masters_of_steppers),
       cmocka_unit_test(masters_of_fmus),
       cmocka_unit_test(masters_with_events),
+      cmocka_unit_test(solvers),
   };
   return cmocka_run_group_tests_name("examples/exact", tests, make_context, drop_context);
 }
