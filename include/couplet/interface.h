@@ -351,9 +351,8 @@ typedef struct cpl_component_ops {
   /// bytes: together with a snapshot of the same instant it continues with the same bits as if
   /// nothing had been saved. get_history changes nothing; set_history is called when the snapshot
   /// has been saved or restored. *complete: false where something has no history; the bytes are a
-  /// text then that names it. NULL, both: nothing is left out, in a model without algebraic
-  /// variables; a stepper may have left out anything. Borrowed: *bytes until the next call of this
-  /// component.
+  /// text then that names it. NULL, both: a model leaves out nothing; a stepper may have left out
+  /// anything. Borrowed: *bytes until the next call of this component.
   cpl_status (*get_history)(cpl_component* c, cpl_binary* bytes, bool* complete);
   cpl_status (*set_history)(cpl_component* c, const cpl_binary* bytes);
 } cpl_component_ops;

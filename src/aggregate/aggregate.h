@@ -508,6 +508,8 @@ cpl_status cpli_aggregate_get_history(cpl_component* c, cpl_binary* bytes, bool*
 cpl_status cpli_aggregate_set_history(cpl_component* c, const cpl_binary* bytes);
 void cpli_aggregate_forget_kept(cpli_aggregate* a);  // cached data
 void cpli_aggregate_forget_run(cpli_aggregate* a);   // everything that an earlier run has left
+/// The same of earlier times at which the current structure was that of the aggregate.
+void cpli_aggregate_forget_occurrence(cpli_aggregate* a);
 
 //------------------------------------ events.c ------------------------------------
 

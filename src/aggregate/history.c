@@ -37,14 +37,19 @@ static void list_values(cpli_serial* s, cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_part_indicators; i++) cpli_serial_bool(s, &a->positive[i]);
 }
 
-// Loops as rows and variable structure have more than is listed here. The pattern of constraints
-// follows from the structure.
-static bool is_complete(const cpli_aggregate* a) { return a->n_varying == 0 && a->rows == NULL; }
+static void list_rows(cpli_serial* s, cpli_aggregate* a) {
+  cpli_loop_rows* r = a->rows;
+  cpli_serial_same(s, r != NULL);
+  if (r == NULL || s->st < 0) return;
+  cpli_serial_bool(s, &r->given);
+  cpli_serial_reals(s, r->residuals, (size_t)r->n);
+  cpli_serial_reals(s, r->z, (size_t)r->n_algebraics);
+}
 
+// The pattern of constraints follows from the structure. Other structures than the current one have
+// no history: they begin anew when they occur again.
 static void list(cpli_serial* s, void* user) {
   cpli_aggregate* a = user;
-  if (!is_complete(a)) cpli_serial_lacks(s, &a->base.base, "loops as rows or variable structure");
-  if (s->incomplete) return;
   const size_t sizes[] = {(size_t)a->n_parts, (size_t)a->n_nodes, (size_t)a->n_links,
                           (size_t)a->n_part_indicators};
   for (size_t i = 0; i < CPLI_COUNT(sizes); i++) cpli_serial_same(s, sizes[i]);
@@ -52,6 +57,7 @@ static void list(cpli_serial* s, void* user) {
   list_parts(s, a);
   list_links(s, a);
   list_values(s, a);
+  list_rows(s, a);
   for (size_t i = 0; i < CPLI_COUNT(a->plans); i++) {
     size_t n = a->plans[i] != NULL ? a->plans[i]->n_loops : 0;
     cpli_serial_same(s, n);

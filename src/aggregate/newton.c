@@ -393,32 +393,6 @@ void cpli_newton_forget_run(newton* w) {
   for (int32_t k = 0; w != NULL && k < w->n_blocks; k++) cpli_jacobian_forget(w->blocks[k].jac);
 }
 
-static void list_factors(cpli_serial* s, newton* w) {
-  cpli_serial_factors(s, w->factors, false, w->entries);
-  if (s->st < 0 || !cpli_serial_reads(s) || isnan(w->gamma)) return;
-  cpli_substitution_refresh(w->substitution, w->values);
-  if (w->dense == NULL) return;
-  cpli_elimination_refresh(w->dense, w->values);
-  if (cpli_elimination_factor(w->dense, w->gamma) >= 0)
-    cpli_serial_refuse(s, "a matrix is singular");
-}
-
-void cpli_newton_list(cpli_serial* s, struct cpli_newton* w) {
-  cpli_serial_same(s, (size_t)w->n_blocks);
-  cpli_serial_same(s, w->terms.n);
-  cpli_serial_same(s, (size_t)w->all);
-  for (int32_t k = 0; k < w->n_blocks && s->st >= 0; k++) {
-    block* b = &w->blocks[k];
-    cpli_serial_jacobian(s, b->jac);
-    if (b->jac != NULL)
-      cpli_serial_reals(s, b->values, (size_t)cpli_jacobian_pattern(b->jac)->n_entries);
-  }
-  cpli_serial_reals(s, w->values, w->terms.n);
-  cpli_serial_bool(s, &w->changed);
-  cpli_serial_real(s, &w->gamma);
-  if (s->st >= 0 && w->n > 0) list_factors(s, w);
-}
-
 //------------------------------------ constraints ------------------------------------
 
 static bool has_shape(const border* k, const cpl_border* b) {
@@ -486,6 +460,84 @@ static double border_value(const newton* w, const term* t) {
   if (t->row == t->column) return taken ? 0 : -1;
   if (!taken) return 0;
   return t->row >= w->n ? -k->now.rows[t->from] : -k->now.columns[t->from] * k->scale[j];
+}
+
+//------------------------------------ history ------------------------------------
+
+// The shape that was analysed last; its entries are given again before the next factorisation.
+static cpl_status take_border(newton* w, const cpl_border* b) {
+  cpl_status st = has_shape(&w->border, b) ? CPL_OK : shape_border(w, b);
+  w->border.now = (cpl_border){.n = b->n, .n_shaped = b->n_shaped};
+  w->border.on = false;
+  return st;
+}
+
+static bool border_fits(const newton* w, const cpl_border* b) {
+  bool fits = b->first[0] == 0;
+  for (size_t j = 0; j < b->n_shaped; j++) fits = fits && b->first[j] <= b->first[j + 1];
+  for (int32_t e = 0; fits && e < b->first[b->n_shaped]; e++)
+    fits = b->column[e] >= 0 && b->column[e] < w->n_states;
+  return fits;
+}
+
+static void read_border(cpli_serial* s, newton* w, size_t n, size_t n_shaped, size_t n_entries) {
+  size_t size = n_shaped + 1 + n_entries;
+  int32_t* shape = cpli_alloc(w->ctx, size, sizeof *shape);
+  if (shape == NULL) cpli_serial_nomem(s);
+  if (shape != NULL) cpli_serial_bytes(s, shape, size * sizeof *shape);
+  cpl_border b = {.n = n, .n_shaped = n_shaped, .first = shape, .column = shape + n_shaped + 1};
+  if (s->st >= 0 && (shape[n_shaped] != (int32_t)n_entries || !border_fits(w, &b)))
+    cpli_serial_refuse(s, "its constraints do not fit");
+  if (s->st >= 0) s->st = take_border(w, &b);
+  cpli_free(w->ctx, shape);
+  if (s->st >= 0) cpli_serial_reals(s, w->border.scale, n);
+}
+
+// Constraints are part of the system once it has been set up with them.
+static void list_border(cpli_serial* s, newton* w) {
+  border* k = &w->border;
+  size_t n = k->shape != NULL ? k->now.n : 0, n_shaped = k->shape != NULL ? k->now.n_shaped : 0;
+  size_t n_entries = n > 0 ? (size_t)k->shape[n_shaped] : 0;
+  cpli_serial_count(s, &n, sizeof(double));
+  cpli_serial_count(s, &n_shaped, sizeof(int32_t));
+  cpli_serial_count(s, &n_entries, sizeof(int32_t));
+  if (s->st < 0 || n == 0) return;
+  if (n > (size_t)s->c->desc->n_constraints || n_shaped > n || n_entries > INT32_MAX)
+    cpli_serial_refuse(s, "it has other constraints");
+  if (s->st < 0) return;
+  if (cpli_serial_reads(s)) {
+    read_border(s, w, n, n_shaped, n_entries);
+    return;
+  }
+  cpli_serial_bytes(s, k->shape, (n_shaped + 1 + n_entries) * sizeof *k->shape);
+  cpli_serial_reals(s, k->scale, n);
+}
+
+static void list_factors(cpli_serial* s, newton* w) {
+  cpli_serial_factors(s, w->factors, false, w->entries);
+  if (s->st < 0 || !cpli_serial_reads(s) || w->changed) return;
+  cpli_substitution_refresh(w->substitution, w->values);
+  if (w->dense == NULL || w->all > w->n) return;
+  cpli_elimination_refresh(w->dense, w->values);
+  if (!isnan(w->gamma) && cpli_elimination_factor(w->dense, w->gamma) >= 0)
+    cpli_serial_refuse(s, "a matrix is singular");
+}
+
+void cpli_newton_list(cpli_serial* s, struct cpli_newton* w) {
+  cpli_serial_same(s, (size_t)w->n_blocks);
+  cpli_serial_same(s, w->terms.n);
+  list_border(s, w);
+  cpli_serial_same(s, (size_t)w->all);
+  for (int32_t k = 0; k < w->n_blocks && s->st >= 0; k++) {
+    block* b = &w->blocks[k];
+    cpli_serial_jacobian(s, b->jac);
+    if (b->jac != NULL)
+      cpli_serial_reals(s, b->values, (size_t)cpli_jacobian_pattern(b->jac)->n_entries);
+  }
+  cpli_serial_reals(s, w->values, w->terms.n);
+  cpli_serial_bool(s, &w->changed);
+  cpli_serial_real(s, &w->gamma);
+  if (s->st >= 0 && w->n > 0) list_factors(s, w);
 }
 
 //------------------------------------ use ------------------------------------

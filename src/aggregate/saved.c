@@ -101,6 +101,11 @@ static void forget_derivatives(cpli_eval_plan* const* plans, struct cpli_newton*
       cpli_loop_forget_run(plans[i]->loops[l]);
 }
 
+void cpli_aggregate_forget_occurrence(cpli_aggregate* a) {
+  cpli_aggregate_forget_kept(a);
+  forget_derivatives(a->plans, a->newton);
+}
+
 void cpli_aggregate_forget_run(cpli_aggregate* a) {
   cpli_aggregate_forget_kept(a);
   forget_derivatives(a->plans, a->newton);

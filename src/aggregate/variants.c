@@ -222,7 +222,7 @@ cpl_status cpli_variants_follow(cpli_aggregate* a) {
   if (st < 0) return st;
   store(a, a->variant);
   load(a, v);
-  cpli_aggregate_forget_kept(a);  // results must not depend on earlier occurrences
+  cpli_aggregate_forget_occurrence(a);  // results must not depend on earlier ones
   return CPL_OK;
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 // The mark changes with every change of what snapshots contain.
-static const uint64_t mark = 0x31305350434c5043;
+static const uint64_t mark = 0x32305350434c5043;
 
 //------------------------------------ bytes ------------------------------------
 
@@ -256,11 +256,10 @@ cpl_status cpli_serial_get(cpl_component* c, const cpl_binary* bytes, cpli_seria
   return s.st;
 }
 
-// A model without the operations has nothing beside its snapshot, except the factors by which it
-// solves for algebraic variables, and what it is composed of.
+// A model without the operations has nothing beside its snapshot, except what it is composed of.
 static bool has_no_history(const cpl_component* part, bool is_stepper) {
   cpl_inspection in = {.kind = part->ops->kind, .name = part->name};
-  if (is_stepper || part->desc->n_algebraics > 0) return false;
+  if (is_stepper) return false;
   cpl_status st = part->ops->inspect != NULL ? part->ops->inspect(part, -1, &in) : CPL_OK;
   return st >= 0 && in.n_children == 0;
 }

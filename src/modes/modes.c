@@ -377,7 +377,8 @@ static const cpl_component_ops component_ops[3] = {
     {COMMON_OPS},  // rolls back: 1, and states become bytes: 2
     {COMMON_OPS, ROLLBACK_OPS},
     {COMMON_OPS, ROLLBACK_OPS, .serialize = cpli_modes_to_bytes,
-     .deserialize = cpli_modes_from_bytes}};
+     .deserialize = cpli_modes_from_bytes, .get_history = cpli_modes_get_history,
+     .set_history = cpli_modes_set_history}};
 
 // Chooses the operations for saved states by what all modes can do.
 static void offer_saving(cpli_modes* m) {

@@ -204,6 +204,8 @@ cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_modes_forget_saved(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_modes_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
 cpl_status cpli_modes_from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
+cpl_status cpli_modes_get_history(cpl_component* c, cpl_binary* bytes, bool* complete);
+cpl_status cpli_modes_set_history(cpl_component* c, const cpl_binary* bytes);
 
 //------------------------------------ model.c ------------------------------------
 

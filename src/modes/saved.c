@@ -381,3 +381,26 @@ cpl_status cpli_modes_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                  cpl_snapshot* snapshot) {
   return cpli_serial_read(c, bytes, list, snapshot);
 }
+
+//------------------------------------ history ------------------------------------
+
+// A snapshot has what the modes share; those that were entered have histories of their own.
+static void list_history(cpli_serial* s, void* user) {
+  cpli_modes* m = user;
+  cpli_serial_same(s, (size_t)m->n_modes);
+  cpli_serial_count64(s, &m->switches);
+  for (int32_t i = 0; i < m->n_modes && s->st >= 0; i++) {
+    bool entered = m->modes[i].stay > 0, made = entered;
+    cpli_serial_bool(s, &entered);
+    if (entered && !made) cpli_serial_refuse(s, "other modes were entered");
+    if (entered) cpli_serial_history(s, m->modes[i].c, !m->is_model);
+  }
+}
+
+cpl_status cpli_modes_get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  return cpli_serial_put(c, &((cpli_modes*)c)->bytes, list_history, c, bytes, complete);
+}
+
+cpl_status cpli_modes_set_history(cpl_component* c, const cpl_binary* bytes) {
+  return cpli_serial_get(c, bytes, list_history, c);
+}

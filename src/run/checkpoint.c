@@ -29,7 +29,7 @@ typedef struct head {
   uint64_t hash[2];
 } head;
 
-static const head expected = {.mark = "couplet state\n", .format = 1};
+static const head expected = {.mark = "couplet state\n", .format = 2};
 
 struct cpl_checkpoint {
   cpl_context* ctx;

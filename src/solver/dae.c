@@ -170,6 +170,14 @@ cpl_status cpli_dae_make(cpli_integrate* s) {
   return own ? CPL_OK : cpli_dae_jacobian_make(s);
 }
 
+// The model's own system is part of the model's history.
+void cpli_dae_list(cpli_integrate* s, cpli_serial* serial) {
+  cpli_serial_same(serial, s->dae != NULL);
+  if (s->dae == NULL || serial->st < 0) return;
+  cpli_serial_bool(serial, &s->dae->algebra.own_increments);
+  cpli_dae_jacobian_list(s, serial);
+}
+
 void cpli_dae_destroy(cpli_integrate* s) {
   struct cpli_dae* k = s->dae;
   if (k == NULL) return;

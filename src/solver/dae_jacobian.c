@@ -239,6 +239,15 @@ void cpli_dae_jacobian_forget(cpli_integrate* s) {
   if (s->columns != NULL) cpli_jumps_forget(s->columns->jumps);
 }
 
+void cpli_dae_jacobian_list(cpli_integrate* s, cpli_serial* serial) {
+  size_t n = 0;
+  cpli_serial_same(serial, s->columns != NULL);
+  if (s->columns == NULL || serial->st < 0) return;
+  double* memory = cpli_jumps_memory(s->columns->jumps, &n);
+  cpli_serial_same(serial, n);
+  cpli_serial_reals(serial, memory, n);
+}
+
 void cpli_dae_jacobian_destroy(cpli_integrate* s) {
   struct cpli_dae_columns* k = s->columns;
   if (k == NULL) return;

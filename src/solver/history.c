@@ -52,11 +52,8 @@ static bool is_new_next(const cpli_integrate* k) {
   return k->def.restart_each_step && !k->step_open && k->at_end == NO_EVENT && k->t >= k->t_step;
 }
 
-// Algebraic variables and variable structure have more than is listed here.
 static bool is_complete(const cpli_integrate* k) {
-  return k->m->ops->structure == NULL && k->structures == NULL && k->dae == NULL &&
-         k->columns == NULL && k->multipliers == NULL &&
-         (is_new_next(k) || k->solver->ops->history != NULL);
+  return is_new_next(k) || k->solver->ops->history != NULL;
 }
 
 // A restored stepper has started its solver: the model, which may remember where it was evaluated,
@@ -79,6 +76,9 @@ static void list(cpli_serial* s, void* user) {
   cpli_serial_jacobian(s, k->jac);
   cpli_linear_list(k, s);
   if (s->st >= 0) cpli_projection_list(k, s);
+  if (s->st >= 0) cpli_structures_list(k, s);
+  if (s->st >= 0) cpli_dae_list(k, s);
+  if (s->st >= 0) cpli_multipliers_list(k, s);
   bool fresh = is_new_next(k);
   cpli_serial_same(s, fresh);
   if (s->st >= 0 && !fresh) k->solver->ops->history(k->solver, s);

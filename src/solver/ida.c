@@ -6,7 +6,14 @@
 #include <ida/ida.h>
 #include <math.h>
 
+#include "model/serial.h"
 #include "solver/sundials.h"
+#ifdef CPL_SUNDIALS_PRIVATE
+#include <sunnonlinsol/sunnonlinsol_newton.h>
+
+#include "ida_impl.h"
+#include "ida_ls_impl.h"
+#endif
 
 typedef struct ida {
   cpli_sun sun;
@@ -165,8 +172,98 @@ static void destroy(cpli_solver* base) {
   cpli_free(base->ctx, s);
 }
 
-static const cpli_solver_ops ops = {
-    .destroy = destroy, .start = start, .step = step, .interpolate = interpolate};
+//------------------------------------ history ------------------------------------
+
+#ifdef CPL_SUNDIALS_PRIVATE
+
+enum { DIFFERENCES = MXORDP1 };  // vectors of the divided differences
+
+// What IDA does before the first step after a start.
+static bool prepare(ida* s, IDAMem k) {
+  bool fine = IDASVtolerances(s->mem, s->sun.rtol, s->sun.atol) >= 0;
+  k->ida_edata = k;
+  fine = fine && (k->ida_linit == NULL || k->ida_linit(k) == 0) && idaNlsInit(k) == IDA_SUCCESS;
+  k->ida_SetupDone = fine;
+  return fine;
+}
+
+// Orders, which are indices of vectors.
+static void list_orders(cpli_serial* s, IDAMem k) {
+  int* orders[] = {&k->ida_kk, &k->ida_kused, &k->ida_knew, &k->ida_phase, &k->ida_ns};
+  const int max[] = {k->ida_maxord, k->ida_maxord, k->ida_maxord, 1, k->ida_maxord + 2};
+  for (size_t i = 0; i < CPLI_COUNT(orders); i++) {
+    int32_t order = *orders[i];
+    cpli_serial_int(s, &order, i < 2, max[i]);
+    *orders[i] = order;
+  }
+}
+
+static void list_numbers(cpli_serial* s, IDAMem k) {
+  SUNNonlinearSolverContent_Newton newton = k->NLS->content;
+  CPLI_LIST(s, k->ida_psi), CPLI_LIST(s, k->ida_alpha), CPLI_LIST(s, k->ida_beta);
+  CPLI_LIST(s, k->ida_sigma), CPLI_LIST(s, k->ida_gamma);
+  CPLI_LIST(s, k->ida_cvals), CPLI_LIST(s, k->ida_dvals);
+  CPLI_LIST(s, k->ida_tstopset), CPLI_LIST(s, k->ida_tstop), CPLI_LIST(s, k->ida_h0u);
+  CPLI_LIST(s, k->ida_hh), CPLI_LIST(s, k->ida_hused), CPLI_LIST(s, k->ida_eta);
+  CPLI_LIST(s, k->ida_tretlast), CPLI_LIST(s, k->ida_cj), CPLI_LIST(s, k->ida_cjlast);
+  CPLI_LIST(s, k->ida_cjold), CPLI_LIST(s, k->ida_cjratio), CPLI_LIST(s, k->ida_ss);
+  CPLI_LIST(s, k->ida_oldnrm), CPLI_LIST(s, k->ida_epsNewt), CPLI_LIST(s, k->ida_toldel);
+  CPLI_LIST(s, k->ida_nre), CPLI_LIST(s, k->ida_ncfn), CPLI_LIST(s, k->ida_netf);
+  CPLI_LIST(s, k->ida_nni), CPLI_LIST(s, k->ida_nnf), CPLI_LIST(s, k->ida_nsetups);
+  CPLI_LIST(s, k->ida_tolsf), CPLI_LIST(s, newton->jcur), CPLI_LIST(s, newton->curiter);
+  CPLI_LIST(s, newton->niters), CPLI_LIST(s, newton->nconvfails);
+}
+
+static void list_linear(cpli_serial* s, ida* k, IDALsMem l) {
+  CPLI_LIST(s, l->nje), CPLI_LIST(s, l->npe), CPLI_LIST(s, l->nli), CPLI_LIST(s, l->nps);
+  CPLI_LIST(s, l->ncfl), CPLI_LIST(s, l->nreDQ), CPLI_LIST(s, l->last_flag);
+  CPLI_LIST(s, l->nst0), CPLI_LIST(s, l->nni0), CPLI_LIST(s, l->ncfn0);
+  CPLI_LIST(s, l->ncfl0), CPLI_LIST(s, l->nwarn);
+  cpli_sun_list_dense(&k->sun, s);
+}
+
+// A history is written as a whole, also vectors that no step has used yet.
+static void clear(ida* s) {
+  IDAMem k = s->mem;
+  N_Vector vectors[] = {k->ida_ewt,       k->ida_ee,        k->ida_delta,
+                        k->ida_yypredict, k->ida_yppredict, k->ida_savres};
+  for (int i = 0; i < DIFFERENCES; i++) N_VConst(0, k->ida_phi[i]);
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) N_VConst(0, vectors[i]);
+}
+
+static void history(cpli_solver* base, cpli_serial* serial) {
+  ida* s = (ida*)base;
+  IDAMem k = s->mem;
+  int64_t* counts[] = {&s->counted_steps, &s->counted_rejected, &s->counted_newton,
+                       &s->counted_jacobians};
+  cpli_sun_list(&s->sun, serial);
+  cpli_sun_list_vector(serial, s->dx);
+  cpli_serial_real(serial, &s->scale);
+  for (size_t i = 0; i < CPLI_COUNT(counts); i++) cpli_serial_long(serial, counts[i]);
+  CPLI_LIST(serial, k->ida_hmax_inv), CPLI_LIST(serial, k->ida_tn), CPLI_LIST(serial, k->ida_nst);
+  for (int i = 0; i < 2; i++) cpli_sun_list_vector(serial, k->ida_phi[i]);
+  if (k->ida_nst == 0 || serial->st < 0) return;  // it has just been started
+  if (cpli_serial_reads(serial) && !prepare(s, k))
+    cpli_serial_refuse(serial, "IDA cannot be prepared for it");
+  list_orders(serial, k);
+  list_numbers(serial, k);
+  N_Vector vectors[] = {k->ida_ewt,       k->ida_ee,        k->ida_delta,
+                        k->ida_yypredict, k->ida_yppredict, k->ida_savres};
+  for (int i = 2; i < DIFFERENCES; i++) cpli_sun_list_vector(serial, k->ida_phi[i]);
+  for (size_t i = 0; i < CPLI_COUNT(vectors); i++) cpli_sun_list_vector(serial, vectors[i]);
+  list_linear(serial, s, k->ida_lmem);
+}
+#define HISTORY history
+#else
+static void clear(ida* s) { (void)s; }
+#define HISTORY NULL
+#endif
+
+static const cpli_solver_ops ops = {.destroy = destroy,
+                                    .start = start,
+                                    .step = step,
+                                    .interpolate = interpolate,
+                                    .history = HISTORY};
 
 static bool set_up(ida* s) {
   if (!cpli_sun_set_up(&s->sun, true, own_solve)) return false;
@@ -198,6 +295,7 @@ cpl_status cpli_ida_create(cpl_context* ctx, const cpli_ode* ode, const cpl_solv
     destroy(&s->sun.base);
     return cpli_nomem(ctx);
   }
+  clear(s);
   *out = &s->sun.base;
   return CPL_OK;
 }

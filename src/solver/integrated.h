@@ -114,6 +114,7 @@ void cpli_integrate_unfit(cpli_integrate* s);
 cpl_status cpli_structures_follow(cpli_integrate* s);
 void cpli_structures_forget(cpli_integrate* s);   // chattering statistics of all structures
 void cpli_structures_destroy(cpli_integrate* s);  // all but the current one
+void cpli_structures_list(cpli_integrate* s, cpli_serial* serial);  // for the history
 
 //------------------------------------ subsystems.c ------------------------------------
 
@@ -155,6 +156,7 @@ cpl_status cpli_dae_use(cpli_integrate* s);
 /// The data of that form, once the sizes are known.
 cpl_status cpli_dae_make(cpli_integrate* s);
 void cpli_dae_destroy(cpli_integrate* s);
+void cpli_dae_list(cpli_integrate* s, cpli_serial* serial);  // for the history
 /// Algebraic variables in x consistent with its states at t. CPL_RETRY: none were found.
 cpl_status cpli_dae_solve(cpli_integrate* s, double t, double* x);
 /// Algebraic variables in s->x consistent with its states at s->t; the model is at that point then.
@@ -167,7 +169,8 @@ cpl_status cpli_dae_slopes(void* user, double t, const double* x, double* dx);
 
 cpl_status cpli_dae_jacobian_make(cpli_integrate* s);
 void cpli_dae_jacobian_destroy(cpli_integrate* s);
-void cpli_dae_jacobian_forget(cpli_integrate* s);  // earlier runs
+void cpli_dae_jacobian_list(cpli_integrate* s, cpli_serial* serial);  // for the history
+void cpli_dae_jacobian_forget(cpli_integrate* s);                     // earlier runs
 /// The sparsity pattern. NULL: full.
 const cpli_pattern* cpli_dae_pattern(const cpli_integrate* s);
 /// Derivatives of all equations with respect to all unknowns, by columns.
@@ -181,6 +184,7 @@ cpl_status cpli_dae_entries(void* user, double t, const double* x, double* out);
 size_t cpli_multipliers_count(const cpli_integrate* s);
 cpl_status cpli_multipliers_make(cpli_integrate* s);
 void cpli_multipliers_destroy(cpli_integrate* s);
+void cpli_multipliers_list(cpli_integrate* s, cpli_serial* serial);  // for the history
 /// Before a step: their directions at s->x.
 cpl_status cpli_multipliers_look(cpli_integrate* s);
 /// At the start and after an event.
@@ -251,6 +255,8 @@ cpl_status cpli_integrate_to_bytes(cpl_component* c, const cpl_snapshot* snapsho
                                    cpl_binary* bytes);
 cpl_status cpli_integrate_from_bytes(cpl_component* c, const cpl_binary* bytes,
                                      cpl_snapshot* snapshot);
+
+void cpli_serial_trail(cpli_serial* s, struct cpli_trail* k);
 
 //------------------------------------ history.c ------------------------------------
 

@@ -214,6 +214,24 @@ void cpli_multipliers_leave(cpli_integrate* s) {
   if (s->nm > 0 && newton != NULL && newton->border != NULL) newton->border(s->m, NULL);
 }
 
+//------------------------------------ history ------------------------------------
+
+// Directions are determined anew before each step; the responses are those of the last setup.
+void cpli_multipliers_list(cpli_integrate* s, cpli_serial* serial) {
+  struct cpli_multipliers* k = s->multipliers;
+  cpli_serial_same(serial, k != NULL);
+  if (k == NULL || serial->st < 0) return;
+  size_t own = s->n + s->na, nm = s->nm;
+  bool has = k->reach != NULL;
+  for (size_t i = 0; i < nm; i++) cpli_serial_bool(serial, &k->taken[i]);
+  cpli_serial_bool(serial, &k->inside);
+  cpli_serial_bool(serial, &has);
+  if (!has || serial->st < 0) return;
+  if (!make_schur(s)) cpli_serial_nomem(serial);
+  else cpli_serial_reals(serial, k->reach, own * nm + nm * nm);
+  if (serial->st >= 0) cpli_serial_pivots(serial, k->pivot, nm);
+}
+
 //------------------------------------ life ------------------------------------
 
 cpl_status cpli_multipliers_make(cpli_integrate* s) {

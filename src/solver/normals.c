@@ -463,6 +463,11 @@ cpl_status cpli_normals_take(cpli_normals* k, size_t active, const double* matri
   return st;
 }
 
+void cpli_normals_forget(cpli_normals* k) {
+  memset(k->size, 0, k->max * sizeof *k->size);
+  if (k->seen != NULL) memset(k->seen, 0, k->max * k->n * sizeof *k->seen);
+}
+
 void cpli_normals_list(cpli_normals* k, cpli_serial* s) {
   bool seen = k->seen != NULL;
   cpli_serial_reals(s, k->size, k->max);

@@ -50,6 +50,8 @@ void cpli_normals_remove(cpli_normals* k, double share, double* error);
 /// Whether the last step left out independent constraints because their gradients almost depend on
 /// others.
 bool cpli_normals_left_some(const cpli_normals* k);
+/// What earlier factorisations have left.
+void cpli_normals_forget(cpli_normals* k);
 /// For a history: the lengths of the gradients, and the entries seen so far.
 struct cpli_serial;
 void cpli_normals_list(cpli_normals* k, struct cpli_serial* s);

@@ -448,6 +448,14 @@ void cpli_projection_list(cpli_integrate* s, cpli_serial* serial) {
   p->worst = (size_t)worst;
 }
 
+void cpli_projection_forget(cpli_integrate* s) {
+  struct cpli_projection* p = s->projection;
+  if (p == NULL) return;
+  cpli_normals_forget(&p->normals);
+  p->last_residual = 0;
+  p->violations = 0;
+}
+
 void cpli_projection_destroy(cpli_integrate* s) {
   if (s->projection == NULL) return;
   cpli_free(s->base.base.ctx, s->projection->block);

@@ -31,6 +31,8 @@ cpl_status cpli_projection_correct(struct cpli_integrate* s, double t, const dou
 /// Borrowed: *out until the next projection.
 cpl_status cpli_projection_factor(struct cpli_integrate* s, double t, const double* x,
                                   const struct cpli_normals** out);
+/// What earlier projections have left.
+void cpli_projection_forget(struct cpli_integrate* s);
 /// For the history.
 struct cpli_serial;
 void cpli_projection_list(struct cpli_integrate* s, struct cpli_serial* serial);

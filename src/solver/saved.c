@@ -191,7 +191,7 @@ void cpli_integrate_forget(cpl_component* c, cpl_snapshot* snapshot) {
 
 //------------------------------------ bytes ------------------------------------
 
-static void list_trail(cpli_serial* s, struct cpli_trail* k) {
+void cpli_serial_trail(cpli_serial* s, struct cpli_trail* k) {
   double* times[] = {&k->last, &k->distance, &k->begin, &k->end};
   for (size_t i = 0; i < CPLI_COUNT(times); i++) cpli_serial_real(s, times[i]);
   cpli_serial_count32(s, &k->close);
@@ -240,7 +240,7 @@ static void list(cpli_serial* s, cpl_component* c, cpl_snapshot* snapshot) {
   cpli_serial_int(s, &k->rounds, 0, CPLI_MAX_ROUNDS);
   k->pending = (cpli_cause)pending;
   cpli_serial_reals(s, k->x, k->all + k->nz);
-  for (size_t i = 0; i < 2 * k->nz; i++) list_trail(s, &trails_of(k)[i]);
+  for (size_t i = 0; i < 2 * k->nz; i++) cpli_serial_trail(s, &trails_of(k)[i]);
   for (size_t i = 0; i < k->n_curves; i++) list_curve(s, of, &curves_of(k)[i], &refs_of(k)[i]);
   cpli_serial_part(s, cpli_model_of(c), &k->model);
 }

@@ -203,7 +203,7 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
 
 //------------------------------------ models ------------------------------------
 
-static cpl_status give_curve(const cpli_tlm_part* p, const cpli_tlm_end* e) {
+static cpl_status give_curve(cpl_stepper* s, const cpli_tlm_end* e) {
   double c[CPLI_WIDTH][CPLI_NODES];
   cpl_status st = CPL_OK;
   memcpy(c, e->now.c, sizeof c);
@@ -212,16 +212,16 @@ static cpl_status give_curve(const cpli_tlm_part* p, const cpli_tlm_end* e) {
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
     cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
     memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
-    st = p->inner->ops->set_curve(p->inner, e->in_refs[k], &curve);
+    st = s->ops->set_curve(s, e->in_refs[k], &curve);
   }
   return st;
 }
 
-cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p) {
+cpl_status cpli_part_give_curves(cpli_tlm* m, const cpli_tlm_part* p, cpl_stepper* s) {
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
-    if (e->takes) st = give_curve(p, e);
+    if (e->takes) st = give_curve(s, e);
   }
   return st;
 }
@@ -238,7 +238,7 @@ static cpl_status update(cpli_tlm_part* p) {
 
 static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
   bool anew = p->dirty || p->restarted;
-  cpl_status st = cpli_part_give_curves(m, p);
+  cpl_status st = cpli_part_give_curves(m, p, p->inner);
   while (st >= 0 && p->dirty && !p->ended) st = update(p);
   if (st >= 0 && anew) st = sample(m, p, true);
   p->restarted = anew;
@@ -291,7 +291,7 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
   cpl_component* c = &p->inner->base;
   bool curves = p->inner->ops->set_curve != NULL && c->can.input_derivatives >= CPLI_NODES - 1;
-  if (e->takes_wave && curves) return give_curve(p, e);
+  if (e->takes_wave && curves) return give_curve(p->inner, e);
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
     forces_at(e, p->t + constant_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);

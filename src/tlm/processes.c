@@ -171,6 +171,23 @@ CPLI_DEFINE_VALUE_OPS(access_values)
 static void destroy(cpl_component* c) {
   if (c != NULL) INNER->ops->destroy(INNER);
 }
+static cpl_status save(cpl_component* c, cpl_snapshot* k) { return INNER->ops->save(INNER, k); }
+static cpl_status restore(cpl_component* c, const cpl_snapshot* k) {
+  return INNER->ops->restore(INNER, k);
+}
+static void forget(cpl_component* c, cpl_snapshot* k) { INNER->ops->forget(INNER, k); }
+static cpl_status serialize(cpl_component* c, const cpl_snapshot* k, cpl_binary* bytes) {
+  return INNER->ops->serialize(INNER, k, bytes);
+}
+static cpl_status deserialize(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* k) {
+  return INNER->ops->deserialize(INNER, bytes, k);
+}
+static cpl_status get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  return INNER->ops->get_history(INNER, bytes, complete);
+}
+static cpl_status set_history(cpl_component* c, const cpl_binary* bytes) {
+  return INNER->ops->set_history(INNER, bytes);
+}
 #undef INNER
 
 static cpl_status step(cpl_stepper* s, double t_end, double t_limit, cpl_step_result* result) {
@@ -186,15 +203,18 @@ static cpl_status set_curve(cpl_stepper* s, uint32_t ref, const cpl_curve* curve
   return inner->ops->set_curve(inner, ref, curve);
 }
 
-static const cpl_component_ops component_ops = {.size = sizeof(cpl_component_ops),
-                                                .kind = "tlm part",
-                                                .destroy = destroy,
-                                                .setup = setup,
-                                                .enter_init = enter_init,
-                                                .exit_init = exit_init,
-                                                .terminate = terminate,
-                                                .reset = reset,
-                                                CPLI_VALUE_OPS};
+#define COMMON_OPS                                                                           \
+  .size = sizeof(cpl_component_ops), .kind = "tlm part", .destroy = destroy, .setup = setup, \
+  .enter_init = enter_init, .exit_init = exit_init, .terminate = terminate, .reset = reset,  \
+  CPLI_VALUE_OPS
+#define BYTES_OPS                                                             \
+  .save = save, .restore = restore, .forget = forget, .serialize = serialize, \
+  .deserialize = deserialize
+static const cpl_component_ops component_ops[3] = {
+    // [states become bytes: 1, and it has a history: 2]
+    {COMMON_OPS},
+    {COMMON_OPS, BYTES_OPS},
+    {COMMON_OPS, BYTES_OPS, .get_history = get_history, .set_history = set_history}};
 static const cpl_stepper_ops stepper_ops = {
     .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
 static const cpl_stepper_ops plain_ops = {.size = sizeof(cpl_stepper_ops), .step = step};
@@ -204,7 +224,9 @@ static cpl_status hand_over(cpl_source* src, const char* name, cpl_stepper** out
   (void)name;
   one->front = (cpl_stepper){.base = one->s->base,
                              .ops = one->s->ops->set_curve != NULL ? &stepper_ops : &plain_ops};
-  one->front.base.ops = &component_ops;
+  bool saves = one->s->base.can.save_restore && cpli_serial_can(&one->s->base);
+  one->front.base.ops = &component_ops[saves + (saves && one->s->base.ops->get_history != NULL)];
+  one->front.base.can.save_restore = one->front.base.can.serialize = saves;
   *out = &one->front;
   return CPL_OK;
 }

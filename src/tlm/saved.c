@@ -24,7 +24,7 @@ typedef struct saved {
 bool cpli_tlm_saves(const cpli_tlm* m) {
   for (int32_t i = 0; i < m->n_parts; i++) {
     const cpl_component* c = &m->parts[i].s->base;
-    if (m->parts[i].out_of_process || c->ops->save == NULL || !c->can.save_restore) return false;
+    if (c->ops->save == NULL || !c->can.save_restore) return false;
   }
   return true;
 }
@@ -116,7 +116,7 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpli_tlm_part* p = &m->parts[i];
     *p = k->parts[i];
-    if (p->open && p->is_model && p->node > 0) st = cpli_part_give_curves(m, p);
+    if (p->open && p->is_model && p->node > 0) st = cpli_part_give_curves(m, p, p->s);
     if (st >= 0) st = p->s->base.ops->restore(&p->s->base, &k->inner[i]);
   }
   return st;
@@ -235,4 +235,22 @@ cpl_status cpli_tlm_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl
 
 cpl_status cpli_tlm_from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot) {
   return cpli_serial_read(c, bytes, list, snapshot);
+}
+
+//------------------------------------ history ------------------------------------
+
+// The lines have none besides a snapshot.
+static void list_history(cpli_serial* s, void* user) {
+  cpli_tlm* m = user;
+  cpli_serial_same(s, (size_t)m->n_parts);
+  for (int32_t i = 0; i < m->n_parts && s->st >= 0; i++)
+    cpli_serial_history(s, &m->parts[i].s->base, true);
+}
+
+cpl_status cpli_tlm_get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
+  return cpli_serial_put(c, &((cpli_tlm*)c)->bytes, list_history, c, bytes, complete);
+}
+
+cpl_status cpli_tlm_set_history(cpl_component* c, const cpl_binary* bytes) {
+  return cpli_serial_get(c, bytes, list_history, c);
 }

@@ -16,3 +16,5 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot);
 void cpli_tlm_forget(cpl_component* c, cpl_snapshot* snapshot);
 cpl_status cpli_tlm_to_bytes(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
 cpl_status cpli_tlm_from_bytes(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
+cpl_status cpli_tlm_get_history(cpl_component* c, cpl_binary* bytes, bool* complete);
+cpl_status cpli_tlm_set_history(cpl_component* c, const cpl_binary* bytes);

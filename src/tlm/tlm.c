@@ -179,7 +179,8 @@ static const cpl_component_ops component_ops[3] = {
     // [rolls back: 1, and states become bytes: 2]
     {COMMON_OPS},
     {COMMON_OPS, ROLLBACK_OPS},
-    {COMMON_OPS, ROLLBACK_OPS, .serialize = cpli_tlm_to_bytes, .deserialize = cpli_tlm_from_bytes}};
+    {COMMON_OPS, ROLLBACK_OPS, .serialize = cpli_tlm_to_bytes, .deserialize = cpli_tlm_from_bytes,
+     .get_history = cpli_tlm_get_history, .set_history = cpli_tlm_set_history}};
 static const cpl_stepper_ops stepper_ops = {
     .size = sizeof(cpl_stepper_ops), .step = step, .set_curve = set_curve};
 

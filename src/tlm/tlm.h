@@ -177,8 +177,9 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until);
 cpl_status cpli_part_step(cpli_tlm* m, cpli_tlm_part* p, double until);
 /// The same, in the process of the part.
 cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until);
-/// Sets the waves of the present interval as inputs of a model.
-cpl_status cpli_part_give_curves(cpli_tlm* m, cpli_tlm_part* p);
+/// Sets the waves of the present interval as inputs of a model; s: its stepper, as it is seen by
+/// the process that calls.
+cpl_status cpli_part_give_curves(cpli_tlm* m, const cpli_tlm_part* p, cpl_stepper* s);
 /// Publishes the waves of the interval, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 

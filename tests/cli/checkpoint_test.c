@@ -36,7 +36,7 @@ static int set_up(void** state) {
 static void checkpoints_do_not_change_results(void** state) {
   (void)state;
   static const char* const solvers[] = {"cvode",   "adams", "radau", "dopri5", "erk8",
-                                        "esdirk5", "rk4",   "heun",  "euler"};
+                                        "esdirk5", "ida",   "rk4",   "heun",   "euler"};
   for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
     const char* step = strcmp(solvers[i], "euler") == 0 ? "0.0005" : "0.01";
     CHECK_CODE(0, "run", "swing.c", "--solver", solvers[i], "--step", step, "-o", "plain.csv",
@@ -98,23 +98,6 @@ static void runs_resume_after_being_killed(void** state) {
   (void)state;
   killed_runs_resume("swing.c", "csv");
   killed_runs_resume("swing.c", "mat");
-}
-
-// Restarts at hundredths of the run: when a checkpoint is written has no influence.
-static void incomplete_histories_restart(void** state) {
-  (void)state;
-  CHECK_CODE(0, "run", "swing.c", "--solver", "ida", "-o", "one.csv", "--checkpoint", "c.state",
-             "--every", "1h");
-  CHECK_CONTAINS(complained, "restart");
-  CHECK_CODE(0, "run", "swing.c", "--solver", "ida", "-o", "all.csv", "-q", "--checkpoint",
-             "d.state", "--every", "0.0000001");
-  check_same_files("one.csv", "all.csv");
-  kill_during((const char* const[]){"run", "swing.c", "--solver", "ida", "-o", "cut.csv", "-q",
-                                    "--checkpoint", "k.state", "--every", "0.0001", "--real-time",
-                                    "10", NULL},
-              "k.state", 0.5);
-  CHECK_CODE(0, "run", "swing.c", "--solver", "ida", "-o", "cut.csv", "-q", "--resume", "k.state");
-  check_same_files("one.csv", "cut.csv");
 }
 
 // Also in another file: the rows up to the checkpoint are copied.
@@ -190,7 +173,6 @@ int main(void) {
       cmocka_unit_test(checkpoints_do_not_change_results),
       cmocka_unit_test(systems_are_not_changed),
       cmocka_unit_test(runs_resume_after_being_killed),
-      cmocka_unit_test(incomplete_histories_restart),
       cmocka_unit_test(results_may_go_elsewhere),
       cmocka_unit_test(wrong_files_are_refused),
       cmocka_unit_test(options_are_checked),

@@ -5,22 +5,7 @@
 #include "examples/all_examples.h"
 #include "examples/interrupted.h"
 
-// These restart their solvers so far.
-static const char* const restarting[] = {"dae/",
-                                         "tlm_",
-                                         "ball_contact/",
-                                         "ball_on_table/",
-                                         "breaking_pendulum/",
-                                         "elastic_ball/",
-                                         "as_rows",
-                                         "nail_pendulum/",
-                                         "pendulum_on_cart/",
-                                         "two_modes/",
-                                         "diesel_engine.yaml"};
-
 static void check_example(cpl_context* ctx, const char* path) {
-  for (size_t i = 0; i < sizeof restarting / sizeof restarting[0]; i++)
-    if (strstr(path, restarting[i]) != NULL) return;
   check_interrupted(ctx, path, &(interrupted_system){.path = path});
 }
 

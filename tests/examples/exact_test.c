@@ -103,7 +103,8 @@ static void masters_with_events(void** state) {
 
 // Events, constraints, sparse systems, loops, with every method.
 static void solvers(void** state) {
-  static const char* const methods[] = {"cvode", "adams", "radau", "dopri5", "erk8", "esdirk5"};
+  static const char* const methods[] = {"cvode", "adams",   "radau", "dopri5",
+                                        "erk8",  "esdirk5", "ida"};
   static const char* const systems[][2] = {{"van_der_pol", "van_der_pol.c"},
                                            {"bouncing_ball", "bouncing_ball.c"},
                                            {"slider_crank", "slider_crank.c"},

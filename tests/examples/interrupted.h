@@ -188,9 +188,10 @@ static void resume_each(cpl_context* ctx, open_fn* open, void* user, interrupted
     bool same = rows_equal(&k->whole, k->row[i], &part, &t);
     if ((!same || st != k->st) && k->why[0] == '\0') {
       snprintf(k->why, sizeof k->why,
-               "resumed before step %lld of %lld: status %d instead of %d%s, row at t=%.12g",
+               "resumed before step %lld of %lld: status %d instead of %d%s, row at t=%.12g%s%s",
                (long long)k->at[i], (long long)k->n_steps, (int)st, (int)k->st,
-               same ? "" : ", other bytes", t);
+               same ? "" : ", other bytes", t, st < 0 ? ": " : "",
+               st < 0 ? cpl_context_error(ctx) : "");
     }
     rows_free(&part);
     unlink(path);
@@ -243,8 +244,12 @@ static void interrupted_free(interrupted* k) {
 
 typedef struct interrupted_system {
   const char* path;
-  const char* solver;  // Nullable
-  double rtol;         // 0: that of the file
+  const char *solver, *linear, *loops, *projection;  // Nullable, each
+  double rtol;                                       // 0: that of the file
+  cpl_member_as as;
+  cpl_form form;
+  bool isolate, processes, one_solver;
+  const char* table;  // that drives inputs. Nullable
 } interrupted_system;
 
 static cpl_experiment* open_system(cpl_context* ctx, void* user, bool saves) {
@@ -253,13 +258,24 @@ static cpl_experiment* open_system(cpl_context* ctx, void* user, bool saves) {
   cpl_experiment* e = NULL;
   cpl_experiment_def given = cpl_default_experiment_def();
   cpl_experiment_settings settings = cpl_default_experiment_settings();
+  cpl_table* table = NULL;
   given.solver = x->solver;
+  given.linear = x->linear;
+  given.loops = x->loops;
+  given.projection = x->projection;
   if (x->rtol > 0) given.rtol = x->rtol;
+  if (x->table != NULL) CHECK_OK(ctx, cpl_results_read(ctx, x->table, &table));
   settings.experiment = &given;
   settings.path = x->path;
   settings.record = all;
   settings.n_record = 1;
   settings.saves = saves;
+  settings.as = x->as;
+  settings.form = x->form;
+  settings.isolate = x->isolate;
+  settings.processes = x->processes;
+  settings.one_solver = x->one_solver;
+  settings.table = table;
   if (cpl_experiment_create(ctx, &settings, &e) < 0)
     fail_msg("%s: %s", x->path, cpl_context_error(ctx));
   CHECK_OK(ctx, cpl_experiment_prepare(e));

@@ -10,8 +10,9 @@
 
 enum { HEAD = 48 };  // of the file: its hash is at the end of the head
 
-static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_RADAU, CPL_SOLVER_RK4,
-                                        CPL_SOLVER_ADAMS, CPL_SOLVER_DOPRI5};
+static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE,  CPL_SOLVER_RADAU,  CPL_SOLVER_RK4,
+                                        CPL_SOLVER_ADAMS,  CPL_SOLVER_DOPRI5, CPL_SOLVER_IDA,
+                                        CPL_SOLVER_ESDIRK5};
 
 static cpl_stepper* make(cpl_context* ctx, cpl_solver_kind kind) {
   cpl_model* model = NULL;

@@ -120,21 +120,22 @@ static void going_back_changes_no_bit(void** state) {
   (void)state;
   static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_RK4, CPL_SOLVER_DOPRI5,
                                           CPL_SOLVER_RADAU};
-  for (size_t i = 0; i < CPLI_COUNT(kinds); i++) {
-    bench b = three_masses(kinds[i], true, false);
+  for (size_t i = 0; i < 2 * CPLI_COUNT(kinds); i++) {
+    bool processes = i % 2 == 1;  // also with each part in a process of its own
+    bench b = three_masses(kinds[i / 2], true, processes);
     trace plain = plain_run(&b);
-    b = three_masses(kinds[i], true, false);
+    b = three_masses(kinds[i / 2], true, processes);
     trace back = run_with_ways_back(&b);
     assert_memory_equal(&plain, &back, sizeof plain);
     CHECK(plain.v[STEPS - 1][4] != 0);
   }
 }
 
-// A solver that remembers cannot go back, and neither can a part in a process of its own.
+// A solver that remembers cannot go back.
 static void who_cannot_says_so(void** state) {
   (void)state;
   for (int i = 0; i < 2; i++) {
-    bench b = three_masses(CPL_SOLVER_CVODE, i == 1, i == 1);
+    bench b = three_masses(CPL_SOLVER_CVODE, false, i == 1);
     bench_couple(&b);
     CHECK(!b.s->base.can.save_restore && b.s->base.ops->save == NULL);
     bench_end(&b);

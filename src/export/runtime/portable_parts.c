@@ -179,16 +179,7 @@ cpl_status cpli_newton_border(cpl_model* m, const cpl_border* b) {
   return missing(m->base.ctx, "integrators");
 }
 
-cpl_status cpli_aggregate_get_history(cpl_component* c, cpl_binary* bytes, bool* complete) {
-  *bytes = (cpl_binary){0};
-  *complete = false;
-  return missing(c->ctx, "checkpoints");
-}
-
-cpl_status cpli_aggregate_set_history(cpl_component* c, const cpl_binary* bytes) {
-  (void)bytes;
-  return missing(c->ctx, "checkpoints");
-}
+void cpli_newton_list(cpli_serial* s, struct cpli_newton* n) { (void)s, (void)n; }
 
 cpl_status cpli_newton_solve(cpl_model* m, const double* r, double* dx) {
   (void)r, (void)dx;

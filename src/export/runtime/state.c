@@ -3,7 +3,8 @@
 //
 // Saved states. One contains all that changes: that of the model or stepper, the values set before
 // initialisation, and for co-simulation the time; not the history of the integrator, which restarts
-// at every step, so that a rollback changes no bit.
+// at every step, so that a rollback changes no bit. For model exchange it contains what a model
+// caches, so that saving a state has no influence on the rest of the run.
 #include <assert.h>
 
 #include "export/runtime/fmu.h"
@@ -12,7 +13,7 @@
 typedef struct frame {
   cpl_setup setup;
   double time, reached, next_time;
-  uint64_t start_size;
+  uint64_t start_size, history_size;
   uint32_t state;
   bool stepping, dae;
   bool stop_at_events, leave_events, update_due, end_wanted;
@@ -25,8 +26,9 @@ typedef struct fmu_saved {
   struct fmu_saved *before, *after;  // in the list of the instance
   cpl_snapshot part;
   frame frame;
-  unsigned char* start;  // values set before initialisation
-  double inputs[];       // nu continuous inputs, then FMU_ORDERS derivatives of each
+  unsigned char* start;    // values set before initialisation
+  unsigned char* history;  // of the model
+  double inputs[];         // nu continuous inputs, then FMU_ORDERS derivatives of each
 } saved;
 
 static size_t inputs_size(const fmu* f) { return (1 + FMU_ORDERS) * f->nu * sizeof(double); }
@@ -56,6 +58,7 @@ static void drop(fmu* f, saved* s) {
   if (s == NULL) return;
   detach(s);
   cpli_free(f->ctx, s->start);
+  cpli_free(f->ctx, s->history);
   cpli_free(f->ctx, s);
 }
 
@@ -96,7 +99,7 @@ static void give_frame(const fmu* f, frame* to) {
   to->time = f->time;
   to->reached = f->reached;
   to->next_time = f->next_time;
-  to->start_size = 0;
+  to->start_size = to->history_size = 0;
   to->state = f->state;
   to->stepping = f->stepping;
   to->dae = f->dae;
@@ -109,6 +112,28 @@ static void give_frame(const fmu* f, frame* to) {
   to->ahead = f->ahead;
 }
 
+static cpl_status keep_history(const fmu* f, saved* s) {
+  cpl_component* c = fmu_component(f);
+  cpl_binary bytes = {0};
+  bool complete = false;
+  if (f->stepping || (f->state & FMU_RUNNING) == 0 || c->ops->get_history == NULL) return CPL_OK;
+  cpl_status st = c->ops->get_history(c, &bytes, &complete);
+  if (st < 0 || !complete || bytes.size == 0) return st;
+  unsigned char* room = cpli_realloc(f->ctx, s->history, bytes.size, 1);
+  if (room == NULL) return cpli_nomem(f->ctx);
+  s->history = room;
+  memcpy(room, bytes.data, bytes.size);
+  s->frame.history_size = bytes.size;
+  return CPL_OK;
+}
+
+// After the snapshot was saved or restored.
+static cpl_status give_history(cpl_component* c, const saved* s) {
+  const cpl_binary bytes = {s->history, s->frame.history_size};
+  if (bytes.size == 0 || c->ops->set_history == NULL) return CPL_OK;
+  return c->ops->set_history(c, &bytes);
+}
+
 static cpl_status fill(fmu* f, saved* s) {
   cpl_component* c = fmu_component(f);
   give_frame(f, &s->frame);
@@ -117,7 +142,9 @@ static cpl_status fill(fmu* f, saved* s) {
     st = c->ops->get_real(c, f->input_refs, f->nu, s->inputs);
     memcpy(s->inputs + f->nu, f->input_derivatives, inputs_size(f) - f->nu * sizeof(double));
   }
-  return st < 0 ? st : c->ops->save(c, &s->part);
+  if (st >= 0) st = keep_history(f, s);
+  if (st >= 0) st = c->ops->save(c, &s->part);
+  return st < 0 ? st : give_history(c, s);
 }
 
 fmu_status fmu_save(fmu* f, const char* function, void** state) {
@@ -150,6 +177,7 @@ static cpl_status restore_foreign(fmu* f, const saved* s) {
   cpl_status st = part_bytes(f, s, &bytes);
   if (st >= 0) st = c->ops->deserialize(c, &bytes, &copy);
   if (st >= 0) st = c->ops->restore(c, &copy);
+  if (st >= 0) st = give_history(c, s);
   if (copy.data != NULL) c->ops->forget(c, &copy);
   return st;
 }
@@ -157,7 +185,8 @@ static cpl_status restore_foreign(fmu* f, const saved* s) {
 static cpl_status restore_part(fmu* f, const saved* s) {
   if (s->of != f) return restore_foreign(f, s);
   if (s->owner != f->part || fmu_component(f) == NULL) fmu_use(f, s->owner);
-  return keeper(s)->ops->restore(keeper(s), &s->part);
+  cpl_status st = keeper(s)->ops->restore(keeper(s), &s->part);
+  return st < 0 ? st : give_history(keeper(s), s);
 }
 
 static void take_frame(fmu* f, const frame* from) {
@@ -218,8 +247,8 @@ fmu_status fmu_forget(fmu* f, void** state) {
 
 //------------------------------------ bytes ------------------------------------
 
-// A mark, the GUID, the frame, the inputs and the start values precede the bytes of the model or
-// stepper.
+// A mark, the GUID, the frame, the inputs, the start values and the history precede the bytes of
+// the model or stepper.
 static const char mark[8] = "couplet";
 enum { GUID_SIZE = 40 };
 static_assert((sizeof mark + GUID_SIZE) % sizeof(double) == 0 &&
@@ -236,7 +265,7 @@ fmu_status fmu_state_size(fmu* f, const char* function, void* state, size_t* siz
   cpl_binary bytes = {0};
   if (s->part.data == NULL) return fmu_refuse(f, function, "there is no state");
   cpl_status st = part_bytes(f, s, &bytes);
-  *size = head_size(f) + s->frame.start_size + bytes.size;
+  *size = head_size(f) + s->frame.start_size + s->frame.history_size + bytes.size;
   return fmu_result(f, function, st);
 }
 
@@ -247,7 +276,7 @@ fmu_status fmu_write_state(fmu* f, const char* function, void* state, unsigned c
   if (s == NULL || s->part.data == NULL) return fmu_refuse(f, function, "there is no state");
   cpl_status st = part_bytes(f, s, &part);
   if (st < 0) return fmu_result(f, function, st);
-  size_t needed = head_size(f) + s->frame.start_size + part.size;
+  size_t needed = head_size(f) + s->frame.start_size + s->frame.history_size + part.size;
   if (bytes == NULL || size < needed) {
     return fmu_refuse(f, function, "%lu bytes are too few for a state of %lu", (unsigned long)size,
                       (unsigned long)needed);
@@ -261,6 +290,8 @@ fmu_status fmu_write_state(fmu* f, const char* function, void* state, unsigned c
   memcpy(to, s->inputs, inputs_size(f)), to += inputs_size(f);
   if (s->frame.start_size > 0) memcpy(to, s->start, s->frame.start_size);
   to += s->frame.start_size;
+  if (s->frame.history_size > 0) memcpy(to, s->history, s->frame.history_size);
+  to += s->frame.history_size;
   memcpy(to, part.data, part.size);
   return FMU_OK;
 }
@@ -271,19 +302,27 @@ static bool read_head(const fmu* f, const unsigned char* bytes, size_t size, fra
     return false;
   }
   memcpy(out, bytes + sizeof mark + GUID_SIZE, sizeof *out);
-  return out->start_size <= size - head_size(f) && out->dae == f->dae &&
-         out->stepping == f->stepping;
+  size_t rest = size - head_size(f);
+  return out->start_size <= rest && out->history_size <= rest - out->start_size &&
+         out->dae == f->dae && out->stepping == f->stepping;
 }
 
 static cpl_status read_part(fmu* f, const unsigned char* bytes, size_t size, saved* s) {
   cpl_component* c = fmu_component(f);
-  cpl_binary part = {bytes + s->frame.start_size, size - s->frame.start_size};
+  const unsigned char* history = bytes + s->frame.start_size;
+  size_t before = s->frame.start_size + s->frame.history_size;
+  cpl_binary part = {bytes + before, size - before};
   if (c->ops->deserialize == NULL)
     return cpl_fail(f->ctx, CPL_ERR_INPUT, "states of this FMU cannot be made of bytes");
   if (s->frame.start_size > 0) {
     s->start = cpli_alloc(f->ctx, s->frame.start_size, 1);
     if (s->start == NULL) return cpli_nomem(f->ctx);
     memcpy(s->start, bytes, s->frame.start_size);
+  }
+  if (s->frame.history_size > 0) {
+    s->history = cpli_alloc(f->ctx, s->frame.history_size, 1);
+    if (s->history == NULL) return cpli_nomem(f->ctx);
+    memcpy(s->history, history, s->frame.history_size);
   }
   return c->ops->deserialize(c, &part, &s->part);
 }
