@@ -22,7 +22,7 @@ endif()
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/serial.c src/model/shared_desc.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|loaded|process|shared|thread_pool)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|fiber|loaded|process|shared|thread_pool)\\.c$|/numeric/(klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
 set(FMU_OBJECTS "")
 if(CPL_PLAIN)
   set(own "/base/(context|parallel)\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")
@@ -111,7 +111,7 @@ endforeach()
 # too. couplet build leaves out the files of the other version (by fmi2 or fmi3 in their names).
 set(FMU_SOURCES
   include/couplet/base.h include/couplet/interface.h include/couplet/model.h
-  src/base/base.h src/base/options.h src/base/context.c src/base/error.c src/base/error.h src/base/log_queue.h src/base/thread_pool.h
+  src/base/base.h src/base/options.h src/base/context.c src/base/error.c src/base/error.h src/base/log_queue.h src/base/fiber.h src/base/thread_pool.h
   src/base/memory.c src/base/names.c src/tangent/result.h src/model/tangent_type.h
   src/model/cmodel.h src/model/cmodel_instance.h src/model/cmodel.c src/model/cmodel_constraints.c
   src/numeric/manifold.h src/numeric/manifold.c src/model/cmodel_describe.c src/model/dependencies.c

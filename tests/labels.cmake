@@ -34,7 +34,7 @@ set(FAST_TESTS
 set(THREADED_TESTS
   "^(base|master|study|tlm|view)/"
   "^aggregate/parallel$"
-  "^assemble/(cosimulation|tlm)$"
+  "^assemble/(cosimulation|isolate_overlap|tlm)$"
   "^model/(compiled|isolate)$"
   "^fmi/fmi2_calls$"
   "^export/co_simulation$"

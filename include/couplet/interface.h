@@ -178,20 +178,22 @@ typedef struct cpl_structure {
 
 /// What a component can do, as data. A composed component has what all its components have.
 typedef struct cpl_capabilities {
-  bool directional;            ///< directional derivatives
-  bool save_restore;           ///< can roll back
-  bool serialize;              ///< saved states can be converted to bytes
-  bool once_per_process;       ///< may be instantiated only once in a process
-  bool needs_tool;             ///< needs an execution tool
-  bool completed_step;         ///< must be notified of completed steps (models)
-  bool variable_step;          ///< the step size may vary (steppers, as the rest)
-  bool zero_step;              ///< a step of size zero is an event update
-  bool stops_early;            ///< may stop at events before the end of a step
-  bool predicts;               ///< gives the largest step that it will accept
-  bool get_after_set;          ///< outputs follow inputs without a step
-  bool dense_output;           ///< outputs inside the last step
-  bool samples;                ///< reads inputs and writes outputs only at events, once per instant
-  bool own_thread;             ///< is called by the thread that calls the library, and by no other
+  bool directional;       ///< directional derivatives
+  bool save_restore;      ///< can roll back
+  bool serialize;         ///< saved states can be converted to bytes
+  bool once_per_process;  ///< may be instantiated only once in a process
+  bool needs_tool;        ///< needs an execution tool
+  bool completed_step;    ///< must be notified of completed steps (models)
+  bool variable_step;     ///< the step size may vary (steppers, as the rest)
+  bool zero_step;         ///< a step of size zero is an event update
+  bool stops_early;       ///< may stop at events before the end of a step
+  bool predicts;          ///< gives the largest step that it will accept
+  bool get_after_set;     ///< outputs follow inputs without a step
+  bool dense_output;      ///< outputs inside the last step
+  bool samples;           ///< reads inputs and writes outputs only at events, once per instant
+  bool own_thread;        ///< is called by the thread that calls the library, and by no other
+  /// 1: some of its components are in other processes; 2: it is. Calls of several of these overlap.
+  uint8_t remote;
   int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
   int32_t output_derivatives;  ///< highest order of output derivatives it gives
 } cpl_capabilities;

@@ -714,6 +714,7 @@ static void offer(cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_parts; i++) {
     const cpl_component* part = &a->parts[i].m->base;
     can->own_thread = can->own_thread || part->can.own_thread;
+    can->remote = can->remote > 0 || part->can.remote > 0;
     a->any_breaks = a->any_breaks || a->parts[i].m->ops->next_break != NULL;
     can->save_restore = can->save_restore && part->ops->save != NULL;
     can->serialize = can->serialize && part->ops->save != NULL && cpli_serial_can(part);

@@ -145,8 +145,11 @@ typedef struct cpli_eval_plan {
   cpli_blocks* blocks;
   cpli_eval_op* ops;
   size_t n_ops, cap_ops;
-  int32_t* nodes;    // operands of the ops
-  uint32_t* refs;    // of those nodes, for get and set
+  int32_t* nodes;  // operands of the ops
+  uint32_t* refs;  // of those nodes, for get and set
+  // scratch for each operand, where calls of components wait for others in the middle. Nullable
+  double* apart;
+  int64_t* apart_integers;
   cpli_wire* wires;  // of those nodes, for couplings; for sets where they compute them
   size_t n_nodes, cap_nodes, cap_refs, cap_wires;
   cpli_batch* batches;

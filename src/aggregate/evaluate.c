@@ -99,11 +99,21 @@ void cpli_forget_point(cpli_aggregate* a) {
 
 //------------------------------------ operations ------------------------------------
 
-// The scratch of a thread.
-static double* reals_of(const cpli_aggregate* a, int32_t worker) {
+// Whether some components of this one are in other processes.
+static bool is_composed(const cpli_aggregate* a, const cpli_eval_op* op) {
+  return a->parts[op->part].m->base.can.remote == 1;
+}
+
+// The scratch of a thread; that of the operation, where other calls of this thread may come between
+// the first and the last use of it.
+static double* reals_of(const cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                        int32_t worker) {
+  if (p->apart != NULL && is_composed(a, op)) return p->apart + op->first;
   return a->gathered + (size_t)worker * (size_t)a->n_nodes;
 }
-static int64_t* integers_of(const cpli_aggregate* a, int32_t worker) {
+static int64_t* integers_of(const cpli_aggregate* a, const cpli_eval_plan* p,
+                            const cpli_eval_op* op, int32_t worker) {
+  if (p->apart != NULL && is_composed(a, op)) return p->apart_integers + op->first;
   return a->gathered_integers + (size_t)worker * (size_t)a->n_nodes;
 }
 
@@ -114,12 +124,12 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   const int32_t* nodes = p->nodes + op->first;
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
-    double* reals = reals_of(a, worker);
+    double* reals = reals_of(a, p, op, worker);
     cpl_status st = c->ops->get_real(c, refs, n, reals);
     for (size_t i = 0; i < n; i++) a->value[nodes[i]] = reals[i];
     return st;
   }
-  int64_t* integers = integers_of(a, worker);
+  int64_t* integers = integers_of(a, p, op, worker);
   cpl_status st = c->ops->get_integer(c, (cpl_type)op->type, refs, n, integers);
   for (size_t i = 0; i < n; i++) a->value[nodes[i]] = (double)integers[i];
   return st;
@@ -139,11 +149,11 @@ static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   const cpli_wire* wires = p->wires + op->first;
   size_t n = (size_t)op->count;
   if (op->type == CPL_REAL) {
-    double* reals = reals_of(a, worker);
+    double* reals = reals_of(a, p, op, worker);
     for (size_t i = 0; i < n; i++) reals[i] = input(a, &wires[i], nodes[i]);
     return c->ops->set_real(c, refs, n, reals);
   }
-  int64_t* integers = integers_of(a, worker);
+  int64_t* integers = integers_of(a, p, op, worker);
   for (size_t i = 0; i < n; i++) {
     double value = a->value[nodes[i]];
     if (!(fabs(value) < 9e15)) {
@@ -248,7 +258,7 @@ static cpl_status call_batch(const walk* w, const cpli_eval_call* c, int32_t wor
   const cpli_eval_op* op = &w->p->ops[w->p->by_part[tasks[0]]];
   const int32_t *first = w->p->operands + c->operands, *nodes = w->p->nodes + op->first;
   cpli_part* parts = &a->parts[op->part];
-  double* reals = reals_of(a, worker);
+  double* reals = reals_of(a, w->p, op, worker);
   size_t done = 0;
   bool given = true;
   for (int32_t i = 0; i < c->n; i++) given = given && parts[i].point == a->point;
@@ -272,7 +282,8 @@ cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p) {
   for (int32_t i = 0; i < p->n_segments && st == CPL_OK; i++) {
     const cpli_eval_segment* s = &p->segments[i];
     walk w = {a, p, p->tasks + s->first_task, p->calls + s->first_call};
-    if (s->n_calls > 1) st = cpli_parallel_run(p->ctx, s->parallel, s->n_calls, call_some, &w);
+    if (s->n_calls > 1 || s->parallel != NULL)
+      st = cpli_parallel_run(p->ctx, s->parallel, s->n_calls, call_some, &w);
     else if (s->n_calls == 1) st = call_some(&w, 0, 0);
     else st = cpli_walk(a, p, &p->ops[s->first], (size_t)(s->end - s->first));
   }
@@ -280,9 +291,19 @@ cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p) {
   return st;
 }
 
+// Components of other processes are given the point together with the calls that follow, and it is
+// not known which of these has not succeeded.
+static void forget_remote_points(cpli_aggregate* a) {
+  if (a->base.base.can.remote == 0 || a->phase != CPLI_PLAN_CONTINUOUS) return;
+  for (int32_t k = 0; k < a->n_parts; k++)
+    if (a->parts[k].m->base.can.remote > 1) a->parts[k].point = a->point - 1;
+  a->pending = true;
+}
+
 cpl_status cpli_evaluate(cpli_aggregate* a) {
   if (a->fresh) return CPL_OK;
   cpl_status st = cpli_walk_segments(a, a->plans[a->phase]);
+  if (st != CPL_OK) forget_remote_points(a);
   if (st == CPL_OK) st = cpli_give_point(a);
   a->fresh = st == CPL_OK;
   a->evaluations++;

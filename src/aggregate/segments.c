@@ -125,13 +125,27 @@ static void make_calls(const cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_seg
   s->n_calls = p->n_calls - s->first_call;
 }
 
+static cpli_task_kind kind_of_part(const void* user, int32_t part) {
+  const cpl_capabilities* can = &((const cpli_aggregate*)user)->parts[part].m->base.can;
+  if (can->remote > 0) return can->remote > 1 ? CPLI_TASK_REMOTE : CPLI_TASK_WAITS;
+  return can->own_thread ? CPLI_TASK_STAYS : CPLI_TASK_ANY;
+}
+
+typedef struct calls_of {
+  const cpli_aggregate* a;
+  const cpli_eval_plan* p;
+  const cpli_eval_segment* s;
+} calls_of;
+
+static cpli_task_kind kind_of_call(const void* user, int32_t call) {
+  const calls_of* c = user;
+  const int32_t task = c->p->calls[c->s->first_call + call].task;
+  return kind_of_part(c->a, part_of(c->p, c->s, task));
+}
+
 static cpl_status make_parallel(cpli_aggregate* a, const cpli_eval_plan* p, cpli_eval_segment* s) {
-  const cpli_eval_call* calls = p->calls + s->first_call;
-  cpl_status st = cpli_parallel_make(p->ctx, a->workers, s->n_calls, &s->parallel);
-  for (int32_t k = 0; k < s->n_calls && s->parallel != NULL; k++)
-    if (a->parts[part_of(p, s, calls[k].task)].m->base.can.own_thread)
-      cpli_parallel_keep(s->parallel, k);
-  return st;
+  const calls_of calls = {a, p, s};
+  return cpli_parallel_make(p->ctx, a->workers, s->n_calls, kind_of_call, &calls, &s->parallel);
 }
 
 //------------------------------------ make ------------------------------------
@@ -143,6 +157,15 @@ static bool calls_all(const cpli_aggregate* a, const cpli_eval_plan* p, int32_t*
   }
   memset(called, 0, (size_t)a->n_parts * sizeof *called);
   return n == a->n_parts;
+}
+
+static cpl_status make_apart(const cpli_aggregate* a, cpli_eval_plan* p) {
+  bool any = false;
+  for (int32_t k = 0; k < a->n_parts; k++) any = any || a->parts[k].m->base.can.remote == 1;
+  if (!any) return CPL_OK;
+  p->apart = cpli_alloc(p->ctx, p->n_nodes + 1, sizeof *p->apart);
+  p->apart_integers = cpli_alloc(p->ctx, p->n_nodes + 1, sizeof *p->apart_integers);
+  return p->apart != NULL && p->apart_integers != NULL ? CPL_OK : cpli_nomem(p->ctx);
 }
 
 cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p, bool batch) {
@@ -159,6 +182,7 @@ cpl_status cpli_segments_make(cpli_aggregate* a, cpli_eval_plan* p, bool batch) 
                           p->called != NULL
                       ? CPL_OK
                       : cpli_nomem(p->ctx);
+  if (st >= 0) st = make_apart(a, p);
   if (st >= 0) divide(p, written);
   if (st >= 0) p->calls_all = calls_all(a, p, start);
   int32_t at = 0, n_sorted = 0, n_operands = 0;
@@ -185,15 +209,14 @@ void cpli_segments_free(cpli_eval_plan* p) {
   cpli_free(p->ctx, p->calls);
   cpli_free(p->ctx, p->operands);
   cpli_free(p->ctx, p->called);
+  cpli_free(p->ctx, p->apart);
+  cpli_free(p->ctx, p->apart_integers);
 }
 
 //------------------------------------ all components ------------------------------------
 
 cpl_status cpli_parts_parallel(cpli_aggregate* a, cpli_parallel** out) {
-  cpl_status st = cpli_parallel_make(a->base.base.ctx, a->workers, a->n_parts, out);
-  for (int32_t k = 0; k < a->n_parts && *out != NULL; k++)
-    if (a->parts[k].m->base.can.own_thread) cpli_parallel_keep(*out, k);
-  return st;
+  return cpli_parallel_make(a->base.base.ctx, a->workers, a->n_parts, kind_of_part, a, out);
 }
 
 cpl_status cpli_each_part(cpli_aggregate* a, cpli_parallel* p, cpli_task* task, void* user) {

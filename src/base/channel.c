@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/fiber.h"
 #include "base/guard.h"
 
 enum { PARENT = CPLI_PARENT, CHILD = CPLI_CHILD };
@@ -43,6 +44,7 @@ static void futex_wait(_Atomic uint32_t* word, uint32_t value, double seconds) {
 static void give_turn(cpli_shared* s, uint32_t to) {
   atomic_store(&s->turn, to);
   if (atomic_load(&s->sleeps[to])) syscall(SYS_futex, &s->turn, FUTEX_WAKE, 1, NULL, NULL, 0);
+  if (to == PARENT) cpli_bell_ring();
 }
 
 // A byte too many is harmless: who reads it looks whose turn it is, and sleeps again.
@@ -114,7 +116,15 @@ static bool doze_for_program(cpli_channel* ch) {
   return atomic_load(&s->turn) == PARENT;
 }
 
+static bool is_answered(const void* shared) {
+  return atomic_load(&((const cpli_shared*)shared)->turn) == PARENT;
+}
+
+// Whether other requests of this thread may be made meanwhile.
+static bool overlaps(const cpli_channel* ch) { return ch->woken < 0 && cpli_in_fiber(); }
+
 static bool doze_in_parent(cpli_channel* ch) {
+  if (overlaps(ch)) return cpli_fiber_wait(is_answered, ch->shared, slice);
   return ch->woken >= 0 ? doze_for_program(ch) : doze(ch->shared, PARENT);
 }
 
@@ -285,7 +295,7 @@ static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
 
 static cpli_answer await_answer(cpli_channel* ch, double limit) {
   double began = cpli_now();
-  if (!look(ch, PARENT)) {
+  if (overlaps(ch) || !look(ch, PARENT)) {
     cpli_answer answer = wait_long(ch, began, limit);
     if (answer != CPLI_ANSWERED) return answer;
   }

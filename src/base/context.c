@@ -167,6 +167,12 @@ cpli_error* cpli_divert_errors(cpl_context* ctx, cpli_error* e) {
 
 void cpli_end_diversion(cpli_error* before) { diverted = before; }
 
+cpli_error* cpli_exchange_diversion(cpli_error* e) {
+  cpli_error* before = diverted;
+  diverted = e;
+  return before;
+}
+
 cpli_error* cpli_last_error(cpl_context* ctx) { return diverted != NULL ? diverted : &ctx->error; }
 
 const cpl_error* cpl_context_last_error(const cpl_context* ctx) {

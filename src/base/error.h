@@ -38,6 +38,8 @@ cpl_status cpli_fail_unknown(cpl_context* ctx, cpl_status st, const char* name,
 /// with the result.
 cpli_error* cpli_divert_errors(cpl_context* ctx, cpli_error* e);
 void cpli_end_diversion(cpli_error* before);
+/// The same without clearing: what is recorded in `e` stays. Returns: where they went before.
+cpli_error* cpli_exchange_diversion(cpli_error* e);  // Nullable: e
 /// Where failures of this thread go.
 cpli_error* cpli_last_error(cpl_context* ctx);
 

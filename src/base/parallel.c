@@ -46,8 +46,9 @@ static cpl_status run_alone(cpl_context* ctx, int32_t n, cpli_task* task, void* 
 #ifndef CPL_THREADS
 int32_t cpli_parallel_threads(cpl_context* ctx) { return (void)ctx, 1; }
 
-cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_parallel** out) {
-  (void)ctx, (void)most, (void)n;
+cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_task_kinds* kinds,
+                              const void* user, cpli_parallel** out) {
+  (void)ctx, (void)most, (void)n, (void)kinds, (void)user;
   *out = NULL;
   return CPL_OK;
 }
@@ -55,12 +56,17 @@ cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_pa
 void cpli_parallel_destroy(cpli_parallel* p) { (void)p; }
 int32_t cpli_parallel_workers(const cpli_parallel* p) { return (void)p, 1; }
 bool cpli_parallel_pays(const cpli_parallel* p) { return (void)p, false; }
-void cpli_parallel_keep(cpli_parallel* p, int32_t task) { (void)p, (void)task; }
 void cpli_parallel_follow(cpli_parallel* p, const cpli_parallel* other) { (void)p, (void)other; }
 
 cpl_status cpli_parallel_run(cpl_context* ctx, cpli_parallel* p, int32_t n, cpli_task* task,
                              void* user) {
   (void)p;
+  return run_alone(ctx, n, task, user);
+}
+
+cpl_status cpli_overlap(cpl_context* ctx, int32_t n, cpli_task_kinds* kinds, cpli_task* task,
+                        void* user) {
+  (void)kinds;
   return run_alone(ctx, n, task, user);
 }
 #else
@@ -93,8 +99,9 @@ struct cpli_parallel {
   double spent;         // measured rounds [s]
   double alone, tried;  // the shortest round of each kind [s]
   double* cost;         // of each task [s]
-  bool* stays;          // in the caller's thread
-  int32_t n_stay;
+  uint8_t* kind;        // of each task: cpli_task_kind; NULL: cpli_overlap() asks `kinds`
+  cpli_task_kinds* kinds;
+  int32_t n_stay, n_wait;
   chunk* chunks;  // those with the highest cost first
   int32_t n_chunks;
 };
@@ -147,17 +154,17 @@ static int by_cost(const void* x, const void* y) {
 
 static void make_chunks(cpli_parallel* p) {
   double total = 0;
-  for (int32_t i = 0; i < p->n; i++) total += p->stays[i] ? 0 : p->cost[i];
+  for (int32_t i = 0; i < p->n; i++) total += p->kind[i] == CPLI_TASK_ANY ? p->cost[i] : 0;
   const double share = total / (CHUNKS * p->workers);
   p->n_chunks = 0;
   for (int32_t i = 0; i < p->n;) {
     chunk c = {.first = i};
-    if (p->stays[i]) {
+    if (p->kind[i] != CPLI_TASK_ANY) {
       i++;
       continue;
     }
     do c.cost += p->cost[i++];
-    while (i < p->n && !p->stays[i] && c.cost + p->cost[i] / 2 < share);
+    while (i < p->n && p->kind[i] == CPLI_TASK_ANY && c.cost + p->cost[i] / 2 < share);
     c.end = i;
     p->chunks[p->n_chunks++] = c;
   }
@@ -169,7 +176,7 @@ static double bound(const cpli_parallel* p) {
   double total = 0, kept = 0, longest = 0;
   for (int32_t i = 0; i < p->n; i++) {
     total += p->cost[i];
-    if (p->stays[i]) kept += p->cost[i];
+    if (p->kind[i] == CPLI_TASK_STAYS) kept += p->cost[i];
     else longest = fmax(longest, p->cost[i]);
   }
   return fmax(fmax(kept, longest), total / p->workers);
@@ -230,18 +237,64 @@ static void give_messages(share* mine) {
   pthread_mutex_unlock(&r->mutex);
 }
 
+// A task that waits, in a fiber of the caller's thread.
+static void work_in_fiber(void* user, int32_t task) {
+  pass* r = user;
+  cpl_context* ctx = r->p->ctx;
+  share mine = {.r = r, .latest = {.large = NULL}, .held = {.ctx = ctx, .item = task}};
+  cpli_error* errors = cpli_divert_errors(ctx, &mine.latest);
+  cpli_log_queue* queue = cpli_queue_log(&mine.held);
+  const cpl_status st = r->task(r->user, task, 0), sent = cpli_fiber_end_deferral();
+  if (st != CPL_OK || sent != CPL_OK) note(&mine, task, st != CPL_OK ? st : sent);
+  cpli_queue_log(queue);
+  cpli_end_diversion(errors);
+  cpli_error_clear(&mine.latest, ctx);
+  give_messages(&mine);
+}
+
+static cpli_task_kind kind_of(const pass* r, int32_t task) {
+  const cpli_parallel* p = r->p;
+  return p->kind != NULL ? (cpli_task_kind)p->kind[task] : p->kinds(r->user, task);
+}
+
+static bool waits(cpli_task_kind kind) {
+  return kind == CPLI_TASK_REMOTE || kind == CPLI_TASK_WAITS;
+}
+
+static void start_waiting(pass* r, cpli_fibers* waiting) {
+  for (int32_t i = 0; i < r->p->n; i++) {
+    const cpli_task_kind kind = kind_of(r, i);
+    if (waits(kind) && is_needed(r, i)) cpli_fibers_start(waiting, i, kind == CPLI_TASK_REMOTE);
+  }
+  cpli_fibers_send(waiting);
+}
+
+// The next chunk, of a job or, without one, from *k on.
+static int32_t next_chunk(const cpli_parallel* p, cpli_job* job, int32_t* k) {
+  if (job != NULL) return cpli_job_next(job);
+  return *k < p->n_chunks ? (*k)++ : -1;
+}
+
+// Tasks that wait begin first, and go on between the others.
 static void work(void* user, cpli_job* job, int32_t worker) {
   pass* r = user;
   const cpli_parallel* p = r->p;
   share mine = {.r = r, .latest = {.large = NULL}, .held = {.ctx = p->ctx}};
   cpli_error* errors = cpli_divert_errors(p->ctx, &mine.latest);
   cpli_log_queue* queue = cpli_queue_log(&mine.held);
+  cpli_fibers waiting = {.ctx = p->ctx, .work = work_in_fiber, .user = r};
+  int32_t chunks = 0;
+  if (worker == 0 && p->n_wait > 0) start_waiting(r, &waiting);
   for (int32_t i = 0; i < p->n && worker == 0 && p->n_stay > 0; i++) {
-    if (p->stays[i] && is_needed(r, i)) execute(&mine, i, worker);
+    const cpli_task_kind kind = kind_of(r, i);
+    const bool here = kind == CPLI_TASK_STAYS || (kind == CPLI_TASK_ANY && p->chunks == NULL);
+    if (here && is_needed(r, i)) execute(&mine, i, worker);
   }
-  for (int32_t k = cpli_job_next(job); k >= 0; k = cpli_job_next(job)) {
+  for (int32_t k = next_chunk(p, job, &chunks); k >= 0; k = next_chunk(p, job, &chunks)) {
     if (k < p->n_chunks) execute_chunk(&mine, &p->chunks[k], worker);
+    if (waiting.first != NULL) cpli_fibers_go_on(&waiting);
   }
+  cpli_fibers_finish(&waiting);
   cpli_queue_log(queue);
   cpli_end_diversion(errors);
   cpli_error_clear(&mine.latest, p->ctx);
@@ -290,7 +343,10 @@ static cpl_status run_together(cpli_parallel* p, cpli_task* task, void* user, bo
   r.held = (cpli_log_queue){.ctx = p->ctx};
   r.failure.large = r.hint.large = NULL;
   pthread_mutex_init(&r.mutex, NULL);
-  cpli_thread_pool_run(p->pool, p->workers, p->n_chunks + (p->n_stay > 0), work, &r);
+  const bool alone = p->pool == NULL || (p->n_wait > 0 && !p->forced);
+  const int32_t n = p->n_chunks + (p->n_stay + p->n_wait > 0);
+  if (alone) work(&r, NULL, 0);
+  else cpli_thread_pool_run(p->pool, p->workers, n, work, &r);
   pthread_mutex_destroy(&r.mutex);
   log_messages(p->ctx, r.held.first);
   const bool failed = r.failed < INT32_MAX, retried = r.retried < INT32_MAX;
@@ -332,6 +388,7 @@ static cpl_status try_round(cpli_parallel* p, cpli_task* task, void* user) {
 
 // Without a measurement before, chunks follow times that are measured on the way.
 static cpl_status run_timed(cpli_parallel* p, cpli_task* task, void* user) {
+  if (p->rounds <= MEASURED) p->rounds++;
   const cpl_status st = run_together(p, task, user, p->rounds <= MEASURED);
   if (p->rounds == MEASURED) make_chunks(p);
   return st;
@@ -344,20 +401,28 @@ void cpli_parallel_follow(cpli_parallel* p, const cpli_parallel* other) {
 
 cpl_status cpli_parallel_run(cpl_context* ctx, cpli_parallel* p, int32_t n, cpli_task* task,
                              void* user) {
-  if (p == NULL || p->n_stay == n || n < 2) return run_alone(ctx, n, task, user);
+  if (p == NULL || (p->n_wait == 0 && (p->n_stay == n || n < 2)))
+    return run_alone(ctx, n, task, user);
   assert(n == p->n);
+  if (p->n_wait > 0) return run_timed(p, task, user);
   if (p->mode == MEASURE) {
     const cpl_status st = measure(p, task, user);
     if (st >= 0) after_measuring(p);
     return st;
   }
-  p->rounds++;
   if (p->mode == FOLLOW) return run_timed(p, task, user);
+  p->rounds++;
   if (p->mode == TRY) return try_round(p, task, user);
   const cpl_status st =
       p->mode == TOGETHER ? run_together(p, task, user, false) : run_alone(ctx, n, task, user);
   if (p->rounds >= KEPT) begin_measuring(p);
   return st;
+}
+
+cpl_status cpli_overlap(cpl_context* ctx, int32_t n, cpli_task_kinds* kinds, cpli_task* task,
+                        void* user) {
+  cpli_parallel p = {.ctx = ctx, .n = n, .kinds = kinds, .n_stay = n, .n_wait = n};
+  return n > 0 ? run_together(&p, task, user, false) : CPL_OK;
 }
 
 //------------------------------------ life ------------------------------------
@@ -370,29 +435,45 @@ static void begin(cpli_parallel* p) {
   if (p->forced) change(p, FOLLOW);
 }
 
-static cpl_status allocate(cpli_parallel* p) {
+static cpl_status allocate(cpli_parallel* p, cpli_task_kinds* kinds, const void* user) {
   const size_t n = (size_t)p->n;
   p->cost = cpli_alloc(p->ctx, n, sizeof *p->cost);
-  p->stays = cpli_alloc(p->ctx, n, sizeof *p->stays);
+  p->kind = cpli_alloc(p->ctx, n, sizeof *p->kind);
   p->chunks = cpli_alloc(p->ctx, n, sizeof *p->chunks);
-  if (p->cost == NULL || p->stays == NULL || p->chunks == NULL) return cpli_nomem(p->ctx);
+  if (p->cost == NULL || p->kind == NULL || p->chunks == NULL) return cpli_nomem(p->ctx);
+  int32_t n_wait = 0;
+  for (int32_t i = 0; i < p->n && kinds != NULL; i++) {
+    p->kind[i] = (uint8_t)kinds(user, i);
+    p->n_stay += p->kind[i] == CPLI_TASK_STAYS;
+    n_wait += waits((cpli_task_kind)p->kind[i]);
+  }
   begin(p);
-  return cpli_thread_pool_join(p->ctx, p->workers, &p->pool);
+  cpl_status st = n_wait > 0 ? cpli_stacks_join(p->ctx, n_wait) : CPL_OK;
+  if (st >= 0) p->n_wait = n_wait;
+  return st < 0 || p->workers < 2 ? st : cpli_thread_pool_join(p->ctx, p->workers, &p->pool);
 }
 
-cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_parallel** out) {
+static bool any_waits(cpli_task_kinds* kinds, const void* user, int32_t n) {
+  for (int32_t i = 0; i < n && kinds != NULL; i++) {
+    if (waits(kinds(user, i))) return true;
+  }
+  return false;
+}
+
+cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_task_kinds* kinds,
+                              const void* user, cpli_parallel** out) {
   int32_t workers = cpli_parallel_threads(ctx);
   *out = NULL;
   if (workers > most) workers = most;
   if (workers > n) workers = n;
-  if (workers < 2) return CPL_OK;
+  if (workers < 2 && !any_waits(kinds, user, n)) return CPL_OK;
   cpli_parallel* p = cpli_alloc(ctx, 1, sizeof *p);
   if (p == NULL) return cpli_nomem(ctx);
   p->ctx = ctx;
   p->n = n;
   p->workers = workers;
-  p->forced = cpli_context_slot(ctx)->threads > 1;
-  const cpl_status st = allocate(p);
+  p->forced = workers > 1 && cpli_context_slot(ctx)->threads > 1;
+  const cpl_status st = allocate(p, kinds, user);
   if (st < 0) cpli_parallel_destroy(p);
   else *out = p;
   return st;
@@ -401,16 +482,10 @@ cpl_status cpli_parallel_make(cpl_context* ctx, int32_t most, int32_t n, cpli_pa
 void cpli_parallel_destroy(cpli_parallel* p) {
   if (p == NULL) return;
   cpli_thread_pool_leave(p->pool);
+  if (p->n_wait > 0) cpli_stacks_leave(p->ctx, p->n_wait);
   cpli_free(p->ctx, p->cost);
-  cpli_free(p->ctx, p->stays);
+  cpli_free(p->ctx, p->kind);
   cpli_free(p->ctx, p->chunks);
   cpli_free(p->ctx, p);
-}
-
-void cpli_parallel_keep(cpli_parallel* p, int32_t task) {
-  if (p == NULL || p->stays[task]) return;
-  p->stays[task] = true;
-  p->n_stay++;
-  begin(p);
 }
 #endif

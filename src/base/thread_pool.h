@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/fiber.h"
 
 typedef struct cpli_thread_pool cpli_thread_pool;
 typedef struct cpli_job cpli_job;
@@ -40,5 +41,6 @@ typedef struct cpli_context_threads {
   int32_t threads;         // cpl_context_use_threads(); -1: it was not called
   cpli_thread_pool* pool;  // Nullable
   cpl_thread_stats ended;  // of pools that have ended
+  cpli_stacks stacks;
 } cpli_context_threads;
 cpli_context_threads* cpli_context_slot(cpl_context* ctx);

@@ -246,6 +246,12 @@ static cpl_status allocate_work(cpli_master* m) {
   m->threads = cpli_threads_of(ctx, m->def.threads, 0);
   m->threads_always = m->def.threads > 1 || cpli_context_slot(ctx)->threads > 1;
   if (m->threads > m->n_parts) m->threads = m->n_parts;
+  for (int32_t i = 0; i < m->n_parts && fine; i++)
+    m->n_remote += m->parts[i].s->base.can.remote > 0;
+  if (fine && m->n_remote > 0) {
+    const cpl_status st = cpli_stacks_join(ctx, m->n_remote);
+    if (st < 0) return m->n_remote = 0, st;
+  }
   if (fine && m->threads > 1) {
     m->errors = cpli_arena_alloc(a, np, sizeof *m->errors);
     fine = m->errors != NULL;
@@ -273,6 +279,7 @@ static void set_capabilities(cpli_master* m) {
     can.once_per_process = can.once_per_process || p->once_per_process;
     can.needs_tool = can.needs_tool || p->needs_tool;
     can.own_thread = can.own_thread || p->own_thread;
+    can.remote = can.remote > 0 || p->remote > 0;
     can.variable_step = can.variable_step && !m->parts[i].keeps_own;
     m->saves = m->saves || p->stops_early;
   }

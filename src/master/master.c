@@ -131,6 +131,7 @@ void cpli_master_destroy(cpl_component* c) {
   cpli_master* m = master_of(c);
   cpl_context* ctx = c->ctx;
   cpli_thread_pool_leave(m->pool);
+  if (m->n_remote > 0) cpli_stacks_leave(ctx, m->n_remote);
   for (int32_t i = 0; i < m->n_parts && m->parts != NULL; i++) {
     cpli_master_part* p = &m->parts[i];
     if (p->s == NULL) continue;

@@ -94,6 +94,7 @@ typedef struct cpli_master_part {
   double own_t;             // its time as it reports it, which may differ by rounding
   double saved_t, first_t;  // the same where the snapshots below were taken
   bool due, stepped;        // in this step
+  bool gets;                // in a list of outputs that are got at the same time
   bool predicted;           // it predicted how far it will go
   bool jumped;              // its outputs are those after an event that ended the step
   bool stays;               // it stopped where all others are stepped to now
@@ -183,6 +184,7 @@ typedef struct cpli_master {
   bool threads_always;  // an explicit number of threads is used without measuring
   cpli_error* errors;   // of parts that fail on threads of the pool. Nullable.
   double cost;          // of a step of a part, as measured recently [s]
+  int32_t n_remote;     // parts whose calls overlap
 
   double t, t_start;
   double h;      // of the next step, with error control

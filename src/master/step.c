@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "base/thread_pool.h"
 #include "master/master.h"
 
@@ -157,6 +158,7 @@ typedef struct batch {
   const cpli_step_op* ops;
   int32_t n;
   double t_end;
+  const cpli_step_plan* plan;  // of gets
 } batch;
 
 static bool is_active(const cpli_master_part* p) { return p->due && !p->stays; }
@@ -196,10 +198,32 @@ static void step_in_order(batch* b) {
   }
 }
 
+// Calls of components in other processes overlap.
+static cpli_task_kind kind_of(const cpli_master_part* p) {
+  return p->s->base.can.remote > 0 ? CPLI_TASK_WAITS : CPLI_TASK_ANY;
+}
+
+static cpli_task_kind kind_of_step(const void* user, int32_t i) {
+  const batch* b = user;
+  return kind_of(&b->m->parts[b->ops[i].part]);
+}
+
+static cpl_status step_task(void* user, int32_t i, int32_t worker) {
+  batch* b = user;
+  const cpli_master_part* p = &b->m->parts[b->ops[i].part];
+  (void)worker;
+  step_one(b, i);
+  return is_active(p) && p->st < 0 ? p->st : CPL_OK;
+}
+
 // Threads pay when a step costs more than waking them; an explicit number of threads is always
 // used.
 static void step_parts(cpli_master* m, batch* b) {
   static const double worth_it = 30e-6;
+  if (m->base.base.can.remote > 0) {
+    cpli_overlap(m->base.base.ctx, b->n, kind_of_step, step_task, b);
+    return;
+  }
   if (m->pool == NULL || b->n < 2) {
     step_in_order(b);
     return;
@@ -220,7 +244,7 @@ static void step_parts(cpli_master* m, batch* b) {
 }
 
 static cpl_status step_some(cpli_master* m, const cpli_step_op* ops, int32_t n, double t_end) {
-  batch b = {m, ops, n, t_end};
+  batch b = {.m = m, .ops = ops, .n = n, .t_end = t_end};
   step_parts(m, &b);
   for (int32_t i = 0; i < n; i++) {
     cpli_master_part* p = &m->parts[ops[i].part];
@@ -248,6 +272,47 @@ static cpl_status step_level(cpli_master* m, const cpli_step_op* ops, int32_t n,
   return st < 0 ? st : m->reach < t_end ? CPL_RETRY : CPL_OK;
 }
 
+//------------------------------------ outputs ------------------------------------
+
+static cpl_status get_one(void* user, int32_t i, int32_t worker) {
+  const batch* b = user;
+  const cpli_step_op* op = &b->ops[i];
+  const cpli_step_plan* plan = b->plan;
+  (void)worker;
+  cpl_status st = cpli_master_get(b->m, op->part, plan->items + op->first, op->n);
+  const bool slopes = plan == &b->m->plans[CPLI_PLAN_STEP] && b->m->end_slopes;
+  return st == CPL_OK && slopes ? cpli_master_get_slopes(b->m, op->part) : st;
+}
+
+// The scratch of gets is that of the master: only a component that is itself in another process
+// copies its arguments at once.
+static cpli_task_kind kind_of_get(const void* user, int32_t i) {
+  const batch* b = user;
+  const bool apart = b->m->parts[b->ops[i].part].s->base.can.remote > 1;
+  return apart ? CPLI_TASK_WAITS : CPLI_TASK_ANY;
+}
+
+static bool gets(const cpli_master* m, const cpli_step_plan* plan, const cpli_step_op* op) {
+  const bool steps = plan == &m->plans[CPLI_PLAN_STEP];
+  return op->kind == CPLI_OP_GET && (!steps || m->parts[op->part].due);
+}
+
+// How many operations from here on get outputs of different parts.
+static int32_t count_gets(cpli_master* m, const cpli_step_plan* plan, int32_t first, int32_t end) {
+  int32_t n = 0;
+  if (m->base.base.can.remote == 0) return 1;
+  while (first + n < end && gets(m, plan, &plan->ops[first + n]) &&
+         !m->parts[plan->ops[first + n].part].gets)
+    m->parts[plan->ops[first + n++].part].gets = true;
+  for (int32_t i = first; i < first + n; i++) m->parts[plan->ops[i].part].gets = false;
+  return n;
+}
+
+static cpl_status get_some(cpli_master* m, const cpli_step_plan* plan, int32_t first, int32_t n) {
+  batch b = {.m = m, .ops = plan->ops + first, .n = n, .plan = plan};
+  return n > 1 ? cpli_overlap(m->base.base.ctx, n, kind_of_get, get_one, &b) : get_one(&b, 0, 0);
+}
+
 cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t first, int32_t end,
                             double t_end) {
   bool steps = plan == &m->plans[CPLI_PLAN_STEP];
@@ -262,9 +327,9 @@ cpl_status cpli_master_walk(cpli_master* m, const cpli_step_plan* plan, int32_t 
         st = step_level(m, op, n, t_end);
         break;
       case CPLI_OP_GET:
-        if (!idle) st = cpli_master_get(m, op->part, plan->items + op->first, op->n);
-        if (!idle && st == CPL_OK && steps && m->end_slopes)
-          st = cpli_master_get_slopes(m, op->part);
+        if (idle) break;
+        n = count_gets(m, plan, i, end);
+        st = get_some(m, plan, i, n);
         break;
       case CPLI_OP_SET:
         if (!idle) st = cpli_master_set(m, op->part, plan->items + op->first, op->n);
@@ -298,12 +363,23 @@ static cpl_status save_part(cpli_master* m, cpli_master_part* p) {
   return CPL_OK;
 }
 
+static cpli_task_kind kind_of_part(const void* user, int32_t i) {
+  return kind_of(&((const cpli_master*)user)->parts[i]);
+}
+
+static cpl_status save_one(void* user, int32_t i, int32_t worker) {
+  cpli_master* m = user;
+  cpli_master_part* p = &m->parts[i];
+  (void)worker;
+  return p->can_restore && p->due ? save_part(m, p) : CPL_OK;
+}
+
 static cpl_status save_all(cpli_master* m) {
   cpl_status st = CPL_OK;
-  for (int32_t i = 0; i < m->n_parts && st >= 0 && m->saves; i++) {
-    cpli_master_part* p = &m->parts[i];
-    if (p->can_restore && p->due) st = save_part(m, p);
-  }
+  if (!m->saves) return CPL_OK;
+  if (m->base.base.can.remote > 0)
+    return cpli_overlap(m->base.base.ctx, m->n_parts, kind_of_part, save_one, m);
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++) st = save_one(m, i, 0);
   return st;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/fiber.h"
 #include "base/guard.h"
 #include "format/folder.h"
 #include "model/adopt.h"
@@ -32,7 +33,7 @@
 
 // The layout of a request: arguments begin aligned behind it, and a bit tells which are offered.
 static_assert(OP_destroy <= 64, "cpli_request.offers has a bit for each operation");
-static_assert(offsetof(cpli_request, args) % _Alignof(void*) == 0 && sizeof(cpli_request) % 8 == 0,
+static_assert(sizeof(cpli_request) % 8 == 0 && sizeof(cpli_call) % 8 == 0,
               "a request has the same layout in both processes");
 
 enum {
@@ -66,8 +67,11 @@ typedef struct proxy {
   size_t n_entries;     // of the pattern
   cpli_channel channel;
   cpli_request* request;
-  size_t room;  // bytes of the data for requests and answers
-  size_t used;  // by the request
+  size_t room;      // bytes of the data for requests and answers
+  size_t used;      // by the request
+  cpli_call* call;  // the last one of the request; NULL: there is no room for it
+  bool deferred;    // calls wait for the next one that has results
+  int32_t op;       // of the last call
   double limit;
   double time;  // for messages; NAN: none yet
   bool dead, too_large;
@@ -79,9 +83,10 @@ typedef struct proxy {
 
 static const char* call_name(const proxy* p) {
   const char* note = p->channel.shared->note;  // a forked child has the same constants
-  int32_t op = p->request->op;
+  const cpli_call* call = p->request->current;
   if (note != NULL) return note;
-  return op < 0 ? "making an instance" : op == OP_destroy ? "destroy" : cpli_operations[op].name;
+  if (call == NULL) return "making an instance";
+  return call->op == OP_destroy ? "destroy" : cpli_operations[call->op].name;
 }
 
 static void describe_end(const proxy* p, cpli_answer answer, char* text, size_t size) {
@@ -110,17 +115,6 @@ static cpl_status lost(proxy* p, cpli_answer answer) {
 
 //------------------------------------ how a call goes ------------------------------------
 
-static proxy* begin(const cpl_component* c, int32_t op) {
-  proxy* p = (proxy*)c;
-  assert(op >= 0 && op <= OP_destroy);
-  p->request->op = op;
-  p->request->n_args = 0;
-  p->request->room = p->room;
-  p->used = sizeof(cpli_request);
-  p->too_large = false;
-  return p;
-}
-
 static void* reserve(proxy* p, size_t size) {
   size_t at = (p->used + 15) / 16 * 16;
   if (size > p->room || at > p->room - size) {
@@ -131,20 +125,36 @@ static void* reserve(proxy* p, size_t size) {
   return p->channel.data + at;
 }
 
+static proxy* begin(const cpl_component* c, int32_t op) {
+  proxy* p = (proxy*)c;
+  assert(op >= 0 && op <= OP_destroy);
+  cpli_call* before = p->deferred ? p->call : NULL;
+  if (before == NULL) p->used = sizeof(cpli_request), p->too_large = false;
+  p->op = op;
+  p->call = reserve(p, sizeof *p->call);
+  if (p->call == NULL) return p;
+  *p->call = (cpli_call){.op = op};
+  if (before != NULL) before->next = p->call;
+  else p->request->first = p->request->current = p->call;
+  return p;
+}
+
 // The next argument. Output arguments are copied too: elements that are not written keep their
 // value.
 static void* put(proxy* p, const void* data, size_t size) {
   void* there = reserve(p, size);
-  if (there == NULL) return NULL;
+  if (there == NULL || p->call == NULL) return NULL;
   if (size > 0) memcpy(there, data, size);
-  assert(p->request->n_args < CPLI_MAX_ARGUMENTS);
-  p->request->args[p->request->n_args++] = (cpli_argument){there, size};
+  assert(p->call->n_args < CPLI_MAX_ARGUMENTS);
+  p->call->args[p->call->n_args++] = (cpli_argument){there, size};
   return there;
 }
 
 static cpl_status ask(proxy* p) {
   cpl_context* ctx = p->head.component.ctx;
-  int32_t op = p->request->op;
+  const int32_t op = p->op;
+  if (p->deferred) cpli_fiber_defer(NULL, NULL);
+  p->deferred = false;
   if (cpli_cancelled(ctx) && op != OP_component_forget && op != OP_component_inspect)
     return cpli_interrupted(ctx, p->name, p->time);
   if (p->dead)
@@ -155,6 +165,8 @@ static cpl_status ask(proxy* p) {
     return cpl_fail_in(ctx, CPL_ERR_MODEL, p->name, NULL, p->time,
                        "%s: the values are too large for the process boundary",
                        cpli_operations[op].name);
+  p->request->room = p->room;
+  p->request->used = p->used;
   cpli_answer answer = cpli_channel_ask(&p->channel, p->limit);
   if (answer != CPLI_ANSWERED) return lost(p, answer);
   MARK_WRITTEN(p->channel.data, p->used);
@@ -182,10 +194,26 @@ static cpl_status exchange(proxy* p, const transfer* args, size_t n) {
   return st;
 }
 
+static cpl_status ask_deferred(void* arg) { return ask(arg); }
+
+// A call without results waits for the next one, where its status may come with that.
+static cpl_status defer(proxy* p, const transfer* args, size_t n) {
+  for (size_t i = 0; i < n; i++) put(p, args[i].in, args[i].size);
+  if (!cpli_fiber_defers() || cpli_cancelled(p->head.component.ctx) || p->dead || p->too_large ||
+      p->used > p->room / 2)
+    return ask(p);
+  p->deferred = true;
+  cpli_fiber_defer(ask_deferred, p);
+  return CPL_OK;
+}
+
 // One operation with its arguments, each IN(array, count) or OUT(array, count).
 #define CALL(table, name, ...)                                                                \
   exchange(begin((const cpl_component*)self, OP_##table##_##name), (transfer[]){__VA_ARGS__}, \
            sizeof((transfer[]){__VA_ARGS__}) / sizeof(transfer))
+#define DEFER(table, name, ...)                                                            \
+  defer(begin((const cpl_component*)self, OP_##table##_##name), (transfer[]){__VA_ARGS__}, \
+        sizeof((transfer[]){__VA_ARGS__}) / sizeof(transfer))
 #define CALL_PLAIN(table, name) ask(begin((const cpl_component*)self, OP_##table##_##name))
 #define IN(array, count) \
   { (array), NULL, (size_t)(count) * sizeof *(array) }
@@ -226,7 +254,7 @@ static cpl_status component_get_real(cpl_component* self, const uint32_t* refs, 
 
 static cpl_status component_set_real(cpl_component* self, const uint32_t* refs, size_t n,
                                      const double* v) {
-  return n == 0 ? CPL_OK : CALL(component, set_real, IN(refs, n), IN(v, n));
+  return n == 0 ? CPL_OK : DEFER(component, set_real, IN(refs, n), IN(v, n));
 }
 
 static cpl_status component_get_integer(cpl_component* self, cpl_type type, const uint32_t* refs,
@@ -236,7 +264,7 @@ static cpl_status component_get_integer(cpl_component* self, cpl_type type, cons
 
 static cpl_status component_set_integer(cpl_component* self, cpl_type type, const uint32_t* refs,
                                         size_t n, const int64_t* v) {
-  return n == 0 ? CPL_OK : CALL(component, set_integer, IN(&type, 1), IN(refs, n), IN(v, n));
+  return n == 0 ? CPL_OK : DEFER(component, set_integer, IN(&type, 1), IN(refs, n), IN(v, n));
 }
 
 // A corrupted child may send invalid pointers.
@@ -408,7 +436,7 @@ static cpl_status model_event_update(cpl_model* self, cpl_event_info* info) {
 
 static cpl_status model_set_time(cpl_model* self, double t) {
   proxy_of(self)->time = t;
-  return CALL(model, set_time, IN(&t, 1));
+  return DEFER(model, set_time, IN(&t, 1));
 }
 
 // Operations with one array, of a size that the description or the form of the model gives.
@@ -419,7 +447,6 @@ static cpl_status model_set_time(cpl_model* self, double t) {
     (void)d, (void)p;                                               \
     return CALL(table, name, direction(values, count));             \
   }
-ARRAY(model, set_states, IN, const double, d->n_states)
 ARRAY(model, get_states, OUT, double, d->n_states)
 ARRAY(model, get_nominals, OUT, double, d->n_states)
 ARRAY(model, get_derivatives, OUT, double, d->n_states)
@@ -428,11 +455,18 @@ ARRAY(constraint, get, OUT, double, d->n_constraints)
 ARRAY(constraint, jacobian, OUT, double, (size_t)d->n_constraints*(size_t)d->n_states)
 ARRAY(constraint, entries, OUT, double, p->n_entries)
 ARRAY(constraint, projection_step, OUT, double, d->n_states)
-ARRAY(dae, set_algebraics, IN, const double, p->n_algebraics)
 ARRAY(dae, get_algebraics, OUT, double, p->n_algebraics)
 ARRAY(dae, get_algebraic_nominals, OUT, double, p->n_algebraics)
 ARRAY(dae, get_residuals, OUT, double, p->n_algebraics)
 #undef ARRAY
+
+static cpl_status model_set_states(cpl_model* self, const double* x) {
+  return DEFER(model, set_states, IN(x, self->base.desc->n_states));
+}
+
+static cpl_status dae_set_algebraics(cpl_model* self, const double* z) {
+  return DEFER(dae, set_algebraics, IN(z, proxy_of(self)->n_algebraics));
+}
 
 static cpl_status model_completed_step(cpl_model* self, bool* event, bool* end) {
   *event = *end = false;
@@ -497,7 +531,7 @@ static cpl_status newton_border(cpl_model* self, const cpl_border* b) {
   const size_t end = p->used;
   p->room = p->channel.size;
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) put(p, lists[i].in, lists[i].size);
-  p->request->room = p->room = end;
+  p->room = end;
   p->n_border = b->n;
   return ask(p);
 }
@@ -639,6 +673,7 @@ static void take_operations(proxy* p, bool is_model) {
   p->head.component.ops = &p->component_ops;
   p->head.component.can = p->request->can;
   p->head.component.can.own_thread = false;  // any thread may send requests
+  p->head.component.can.remote = 2;
   if (is_model) p->head.model.ops = &p->model_ops;
   else p->head.stepper.ops = &p->stepper_ops;
 }
@@ -663,7 +698,6 @@ static cpl_status start(isolated* iso, proxy* p, bool is_model) {
   int kept = -1;
   bool in_child = false;
   p->request = (cpli_request*)p->channel.data;
-  p->request->op = -1;
   p->request->room = p->room = p->channel.size;
   cpl_status st =
       iso->inner->ops->prepare != NULL ? iso->inner->ops->prepare(iso->inner, &kept) : CPL_OK;
@@ -678,6 +712,7 @@ static cpl_status start(isolated* iso, proxy* p, bool is_model) {
 static cpl_status make(cpl_source* src, const char* name, bool is_model, proxy** out) {
   isolated* iso = (isolated*)src;
   cpl_status st = CPL_OK;
+  cpli_bell_make();
   if (iso->folder == NULL) st = cpli_temp_folder_make(src->ctx, &iso->folder);
   if (st >= 0) st = allocate(iso, name, out);
   if (st >= 0) st = start(iso, *out, is_model);

@@ -36,7 +36,7 @@ static cpl_status too_much(cpl_component* c) {
                      "a value is too large for the process boundary");
 }
 
-static cpl_status lend_strings(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_strings(cpl_component* c, cpli_call* r, char* end) {
   const char** values = ARG(1, const char*);
   size_t n = COUNT(0, uint32_t);
   char* at = (char*)(values + n);
@@ -48,7 +48,7 @@ static cpl_status lend_strings(cpl_component* c, cpli_request* r, char* end) {
   return st;
 }
 
-static cpl_status lend_binaries(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_binaries(cpl_component* c, cpli_call* r, char* end) {
   cpl_binary* values = ARG(1, cpl_binary);
   size_t n = COUNT(0, uint32_t);
   char* at = (char*)(values + n);
@@ -65,7 +65,7 @@ static bool keep_text(char** at, const char* end, const char** text) {
   return *text != NULL;
 }
 
-static cpl_status lend_inspection(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_inspection(cpl_component* c, cpli_call* r, char* end) {
   cpl_inspection* in = ARG(1, cpl_inspection);
   char* at = (char*)(in + 1);
   cpl_status st = cpl_component_inspect(c, *ARG(0, int32_t), in);
@@ -79,7 +79,7 @@ static cpl_status lend_inspection(cpl_component* c, cpli_request* r, char* end) 
 }
 
 // Bytes of the component are its second argument.
-static cpl_status keep_bytes(cpl_component* c, cpli_request* r, char* end, cpl_status st) {
+static cpl_status keep_bytes(cpl_component* c, cpli_call* r, char* end, cpl_status st) {
   cpl_binary* bytes = ARG(1, cpl_binary);
   char* at = (char*)(bytes + 1);
   if (st < 0) return st;
@@ -87,20 +87,20 @@ static cpl_status keep_bytes(cpl_component* c, cpli_request* r, char* end, cpl_s
   return bytes->data != NULL ? st : too_much(c);
 }
 
-static cpl_status lend_bytes(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_bytes(cpl_component* c, cpli_call* r, char* end) {
   return keep_bytes(c, r, end, c->ops->serialize(c, ARG(0, cpl_snapshot), ARG(1, cpl_binary)));
 }
 
-static cpl_status lend_history(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_history(cpl_component* c, cpli_call* r, char* end) {
   return keep_bytes(c, r, end, c->ops->get_history(c, ARG(1, cpl_binary), ARG(0, bool)));
 }
 
-static cpl_status set_history(cpl_component* c, cpli_request* r) {
+static cpl_status set_history(cpl_component* c, cpli_call* r) {
   const cpl_binary bytes = {ARG(0, uint8_t), COUNT(0, uint8_t)};
   return c->ops->set_history(c, &bytes);
 }
 
-static cpl_status lend_pattern(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status lend_pattern(cpl_component* c, cpli_call* r, char* end) {
   const int32_t** lists = ARG(1, const int32_t*);
   char* at = (char*)(lists + 2);
   cpl_status st = MODEL->ops->constraints->pattern(MODEL, &lists[0], &lists[1]);
@@ -111,7 +111,7 @@ static cpl_status lend_pattern(cpl_component* c, cpli_request* r, char* end) {
   return lists[0] != NULL && lists[1] != NULL ? st : too_much(c);
 }
 
-static cpl_status take_border(cpl_component* c, cpli_request* r) {
+static cpl_status take_border(cpl_component* c, cpli_call* r) {
   if (r->n_args == 0) return NEWTON->border(MODEL, NULL);
   const cpl_border b = {.n = COUNT(4, bool),
                         .n_shaped = COUNT(2, int32_t) - 1,
@@ -123,16 +123,16 @@ static cpl_status take_border(cpl_component* c, cpli_request* r) {
   return NEWTON->border(MODEL, &b);
 }
 
-static cpl_status deserialize(cpl_component* c, cpli_request* r) {
+static cpl_status deserialize(cpl_component* c, cpli_call* r) {
   const cpl_binary bytes = {ARG(0, uint8_t), COUNT(0, uint8_t)};
   return c->ops->deserialize(c, &bytes, ARG(1, cpl_snapshot));
 }
 
 // How the child calls each operation.
-#define RUN(table, name, invoke)                                                         \
-  static cpl_status run_##table##_##name(cpl_component* c, cpli_request* r, char* end) { \
-    (void)end, (void)r;                                                                  \
-    return invoke;                                                                       \
+#define RUN(table, name, invoke)                                                      \
+  static cpl_status run_##table##_##name(cpl_component* c, cpli_call* r, char* end) { \
+    (void)end, (void)r;                                                               \
+    return invoke;                                                                    \
   }
 RUN(component, setup, c->ops->setup(c, ARG(0, cpl_setup)))
 RUN(component, enter_init, c->ops->enter_init(c))
@@ -273,6 +273,15 @@ static cpl_status check_description(const cpl_source* src, const cpl_component* 
                   c->name, src->path);
 }
 
+static cpl_status execute(cpl_component* c, cpli_request* r, char* end) {
+  cpl_status st = CPL_OK;
+  for (cpli_call* call = r->first; call != NULL && st == CPL_OK; call = call->next) {
+    r->current = call;
+    st = cpli_operations[call->op].run(c, call, end);
+  }
+  return st;
+}
+
 _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const char* name,
                                    bool is_model) {
   cpli_request* r = (cpli_request*)channel->data;
@@ -285,8 +294,8 @@ _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const
   for (;;) {
     channel->shared->note = NULL;
     cpli_channel_next(channel, true);
-    if (c == NULL || r->op == OP_destroy) break;
-    finish_request(r, src->ctx, cpli_operations[r->op].run(c, r, channel->data + r->room));
+    if (c == NULL || r->first->op == OP_destroy) break;
+    finish_request(r, src->ctx, execute(c, r, channel->data + r->room));
   }
   if (c != NULL) c->ops->destroy(c);
   fflush(NULL);

@@ -16,12 +16,20 @@ typedef struct cpli_argument {
   size_t size;
 } cpli_argument;
 
-// At the beginning of the shared data; arguments follow.
-typedef struct cpli_request {
+// A call; its arguments follow.
+typedef struct cpli_call {
+  struct cpli_call* next;  // in the order of calls; NULL: the last one
   int32_t op, n_args;
+  cpli_argument args[CPLI_MAX_ARGUMENTS];
+} cpli_call;
+
+// At the beginning of the shared data; calls follow. They are executed as far as the first that
+// does not succeed.
+typedef struct cpli_request {
+  cpli_call *first, *current;  // the latter is in execution
+  size_t used;  // bytes of the data: by the calls, and what the answer has added behind them
   size_t room;  // bytes of the data that requests and answers may use
   cpl_status status;
-  cpli_argument args[CPLI_MAX_ARGUMENTS];
   uint64_t offers;  // answer to the creation: the available operations
   cpl_capabilities can;
   char kind[32];
@@ -44,7 +52,7 @@ typedef struct cpli_operation {
   const char* name;
   cpli_ops_table table;
   size_t slot;  // of the function in its table
-  cpl_status (*run)(cpl_component* c, cpli_request* r, char* end);
+  cpl_status (*run)(cpl_component* c, cpli_call* r, char* end);
 } cpli_operation;
 
 extern const cpli_operation cpli_operations[OP_destroy];

@@ -125,6 +125,7 @@ void cpli_capabilities_of_both(cpl_capabilities* can, const cpl_capabilities* on
   can->once_per_process = can->once_per_process || one->once_per_process;
   can->needs_tool = can->needs_tool || one->needs_tool;
   can->own_thread = can->own_thread || one->own_thread;
+  can->remote = can->remote > 0 || one->remote > 0;
   can->variable_step = can->variable_step && one->variable_step;
   can->get_after_set = can->get_after_set && one->get_after_set;
   if (one->input_derivatives < can->input_derivatives)

@@ -147,6 +147,7 @@ void cpli_modes_make_model(cpli_modes* m) {
     can.once_per_process = can.once_per_process || one->base.can.once_per_process;
     can.needs_tool = can.needs_tool || one->base.can.needs_tool;
     can.own_thread = can.own_thread || one->base.can.own_thread;
+    can.remote = can.remote > 0 || one->base.can.remote > 0;
     can.completed_step = can.completed_step || one->base.can.completed_step;
   }
   m->base.base.can = can;

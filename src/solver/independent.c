@@ -742,6 +742,11 @@ static cpl_status make_router(independent* b, const cpli_independent_def* def) {
   return CPL_OK;
 }
 
+static cpli_task_kind kind_of(const void* user, int32_t i) {
+  const cpl_capabilities* can = &((const independent*)user)->members[i].s->base.can;
+  return can->remote > 0 ? CPLI_TASK_WAITS : can->own_thread ? CPLI_TASK_STAYS : CPLI_TASK_ANY;
+}
+
 static cpl_status fill(independent* b, const cpli_independent_def* def) {
   cpl_context* ctx = b->base.base.ctx;
   cpli_heap_init(&b->heap, b->memory, def->n, before, b);
@@ -763,9 +768,7 @@ static cpl_status fill(independent* b, const cpli_independent_def* def) {
   b->base.base.name = b->name;
   b->base.ops = &b->stepper_ops;
   cpl_status st = make_router(b, def);
-  if (st >= 0) st = cpli_parallel_make(ctx, INT32_MAX, b->n, &b->parallel);
-  for (int32_t i = 0; i < b->n; i++)
-    if (b->members[i].s->base.can.own_thread) cpli_parallel_keep(b->parallel, i);
+  if (st >= 0) st = cpli_parallel_make(ctx, INT32_MAX, b->n, kind_of, b, &b->parallel);
   return st >= 0 && b->n_coarse > 0 ? cpli_cached_init(&b->cached, ctx, desc, &b->router) : st;
 }
 

@@ -654,6 +654,7 @@ cpl_status cpli_integrate_one(cpl_model* model, const cpl_solver_def* def, cpl_s
                                            .once_per_process = can->once_per_process,
                                            .needs_tool = can->needs_tool,
                                            .own_thread = can->own_thread,
+                                           .remote = can->remote > 0,
                                            .variable_step = true,
                                            .zero_step = true,
                                            .stops_early = true,

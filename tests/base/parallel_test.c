@@ -6,6 +6,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/fiber.h"
 
 #include "testing.h"
 
@@ -47,8 +50,21 @@ static cpl_status task(void* user, int32_t i, int32_t worker) {
 static cpli_parallel* make(cpl_context* ctx, int32_t threads) {
   cpli_parallel* p = NULL;
   cpl_context_use_threads(ctx, threads);
-  CHECK_OK(ctx, cpli_parallel_make(ctx, 100, N, &p));
+  CHECK_OK(ctx, cpli_parallel_make(ctx, 100, N, NULL, NULL, &p));
   CHECK((p == NULL) == (threads == 1));
+  return p;
+}
+
+// The kinds of N tasks.
+static cpli_task_kind kind_of(const void* user, int32_t i) {
+  return ((const cpli_task_kind*)user)[i];
+}
+
+static cpli_parallel* make_with(cpl_context* ctx, int32_t threads, const cpli_task_kind* kinds) {
+  cpli_parallel* p = NULL;
+  cpl_context_use_threads(ctx, threads);
+  CHECK_OK(ctx, cpli_parallel_make(ctx, 100, N, kind_of, kinds, &p));
+  CHECK(p != NULL);
   return p;
 }
 
@@ -121,9 +137,8 @@ static void messages_are_in_the_order_of_tasks(void** state) {
 
 static void some_tasks_stay_in_the_thread(void** state) {
   for (int32_t threads = 2; threads <= 4; threads++) {
-    cpli_parallel* p = make(*state, threads);
-    cpli_parallel_keep(p, 23);
-    cpli_parallel_keep(p, 23);
+    cpli_task_kind kinds[N] = {[23] = CPLI_TASK_STAYS};
+    cpli_parallel* p = make_with(*state, threads, kinds);
     for (int round = 0; round < 200; round++) {
       sheet s = empty(*state);
       s.kept = 23;
@@ -131,12 +146,154 @@ static void some_tasks_stay_in_the_thread(void** state) {
       for (int i = 0; i < N; i++) CHECK_INT(atomic_load(&s.done[i]), 1);
       CHECK_INT(atomic_load(&s.strangers), 0);
     }
-    for (int32_t i = 0; i < N; i++) cpli_parallel_keep(p, i);
+    cpli_parallel_destroy(p);
+    for (int32_t i = 0; i < N; i++) kinds[i] = CPLI_TASK_STAYS;
+    p = make_with(*state, threads, kinds);
     sheet s = empty(*state);
     CHECK_OK(*state, cpli_parallel_run(*state, p, N, task, &s));
     cpli_parallel_destroy(p);
   }
 }
+
+//------------------------------------ tasks that wait ------------------------------------
+
+static bool all_have_begun(const void* user) {
+  const sheet* s = user;
+  int n = 0;
+  for (int i = 0; i < N; i++) n += atomic_load(&s->done[i]) > 0;
+  return n == N;
+}
+
+// Waits until all others have begun, too: without overlap it would never end.
+static cpl_status meeting_task(void* user, int32_t i, int32_t worker) {
+  sheet* s = user;
+  if (s->talks) cpl_log(s->ctx, CPL_LOG_WARNING, "task", "%02d waits", (int)i);
+  const cpl_status st = task(user, i, worker);
+  while (cpli_in_fiber() && !cpli_fiber_wait(all_have_begun, s, 1e-3)) {
+  }
+  if (s->talks) cpl_log(s->ctx, CPL_LOG_WARNING, "task", "%02d has met all others", (int)i);
+  if (st != CPL_OK) CHECK_INT(cpl_context_last_error(s->ctx)->status, st);
+  return st;
+}
+
+static void waiting_tasks_overlap(void** state) {
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    cpli_task_kind kinds[N];
+    for (int i = 0; i < N; i++) kinds[i] = i % 3 == 0 ? CPLI_TASK_WAITS : CPLI_TASK_REMOTE;
+    kinds[3] = CPLI_TASK_ANY, kinds[N - 1] = CPLI_TASK_ANY, kinds[7] = CPLI_TASK_STAYS;
+    cpli_parallel* p = make_with(*state, threads, kinds);
+    for (int round = 0; round < 100; round++) {
+      sheet s = empty(*state);
+      CHECK_OK(*state, cpli_parallel_run(*state, p, N, meeting_task, &s));
+      for (int i = 0; i < N; i++) CHECK_INT(atomic_load(&s.done[i]), 1);
+      s = empty(*state);
+      s.retry[0] = 30, s.retry[1] = 11;
+      CHECK_INT(cpli_parallel_run(*state, p, N, meeting_task, &s), CPL_RETRY);
+      assert_string_equal(cpl_context_error(*state), "task 11 not here");
+      s = empty(*state);
+      s.retry[0] = 3, s.fail[0] = N - 1, s.fail[1] = N - 2;
+      CHECK_INT(cpli_parallel_run(*state, p, N, meeting_task, &s), CPL_ERR_MODEL);
+      assert_string_equal(cpl_context_error(*state), "task 38 failed");
+    }
+    cpli_parallel_destroy(p);
+  }
+}
+
+static void messages_of_waiting_tasks_are_in_order(void** state) {
+  static heard first, h;
+  (void)state;
+  cpl_context_def def = cpl_default_context_def();
+  def.log = hear;
+  def.user = &h;
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    cpl_context* ctx = cpl_context_create(&def);
+    cpli_task_kind kinds[N];
+    for (int i = 0; i < N; i++) kinds[i] = CPLI_TASK_REMOTE;
+    kinds[9] = kinds[20] = threads > 1 ? CPLI_TASK_ANY : CPLI_TASK_REMOTE;
+    cpli_parallel* p = make_with(ctx, threads, kinds);
+    h = (heard){0};
+    sheet s = empty(ctx);
+    s.talks = true;
+    CHECK_OK(ctx, cpli_parallel_run(ctx, p, N, meeting_task, &s));
+    if (threads == 1) first = h;
+    assert_string_equal(h.text, first.text);
+    CHECK(strstr(h.text, "task: 00 waits\ntask: 00 begins\ntask: 00 ends\ntask: 00 has met") !=
+          NULL);
+    cpli_parallel_destroy(p);
+    cpl_context_destroy(ctx);
+  }
+}
+
+typedef struct deferred {
+  cpl_context* ctx;
+  int calls[N], sent[N];
+  int32_t item[N];  // its number, for send()
+} deferred;
+
+static cpl_status send_deferred(void* arg) {
+  const int32_t* item = arg;
+  deferred* d = (deferred*)(void*)((char*)(item - *item) - offsetof(deferred, item));
+  d->sent[*item]++;
+  return *item == 5 ? cpl_fail(d->ctx, CPL_RETRY, "task 5, late") : CPL_OK;
+}
+
+static cpl_status deferring_task(void* user, int32_t i, int32_t worker) {
+  deferred* d = user;
+  (void)worker;
+  d->item[i] = i;
+  d->calls[i]++;
+  CHECK(cpli_fiber_defers() == (i % 2 == 1));
+  if (cpli_fiber_defers()) cpli_fiber_defer(send_deferred, &d->item[i]);
+  if (i == 7) cpli_fiber_defer(NULL, NULL);
+  return CPL_OK;
+}
+
+static void deferred_calls_are_sent_at_the_end(void** state) {
+  cpli_task_kind kinds[N];
+  for (int i = 0; i < N; i++) kinds[i] = i % 2 == 1 ? CPLI_TASK_REMOTE : CPLI_TASK_WAITS;
+  kinds[0] = CPLI_TASK_ANY;
+  cpli_parallel* p = make_with(*state, 1, kinds);
+  deferred d = {.ctx = *state};
+  CHECK_INT(cpli_parallel_run(*state, p, N, deferring_task, &d), CPL_RETRY);
+  assert_string_equal(cpl_context_error(*state), "task 5, late");
+  for (int i = 0; i < N; i++) CHECK_INT(d.sent[i], i % 2 == 1 && i != 7);
+  for (int i = 0; i < N; i++) CHECK_INT(d.calls[i], 1);
+  cpli_parallel_destroy(p);
+}
+
+// Groups within items of groups, to some depth.
+typedef struct nest {
+  cpl_context* ctx;
+  int depth, done;
+} nest;
+
+static bool at_once(const void* user) { return (void)user, true; }
+
+static void nested_item(void* user, int32_t i) {
+  nest* n = user;
+  (void)i;
+  CHECK(cpli_in_fiber());
+  cpli_fiber_wait(at_once, NULL, 1);
+  if (n->depth < 3) {
+    nest inner = {n->ctx, n->depth + 1, 0};
+    cpli_fibers_run(n->ctx, 4, nested_item, &inner);
+    n->done += inner.done;
+  }
+  cpli_fiber_wait(at_once, NULL, 1);
+  n->done++;
+}
+
+// There are fewer stacks than items at the same time: some begin when others have ended, and where
+// none is left, an item runs on the stack of the one that began it.
+static void groups_nest(void** state) {
+  nest n = {.ctx = *state};
+  CHECK_OK(*state, cpli_stacks_join(*state, 40));
+  cpli_fibers_run(*state, 4, nested_item, &n);
+  CHECK_INT(n.done, 4 + 16 + 64 + 256);
+  cpli_stacks_leave(*state, 40);
+}
+
+//------------------------------------ what pays ------------------------------------
 
 // By itself: what is measured does not change what is executed. Long tasks and short ones.
 static cpl_status long_task(void* user, int32_t i, int32_t worker) {
@@ -149,7 +306,7 @@ static void the_number_of_threads_is_found(void** state) {
   cpl_context_use_threads(*state, 0);
   for (int kind = 0; kind < 2; kind++) {
     cpli_parallel* p = NULL;
-    CHECK_OK(*state, cpli_parallel_make(*state, 8, N, &p));
+    CHECK_OK(*state, cpli_parallel_make(*state, 8, N, NULL, NULL, &p));
     for (int round = 0; round < (kind == 0 ? 9000 : 30); round++) {
       sheet s = empty(*state);
       s.retry[0] = round % 10 == 0 ? 5 : -1;
@@ -169,7 +326,8 @@ static void nothing_leaks_without_memory(void** state) {
     cpli_parallel* p = NULL;
     cpl_context_use_threads(ctx, 3);
     heap.fail_at = heap.calls + fail_at;
-    const cpl_status st = cpli_parallel_make(ctx, 3, N, &p);
+    cpli_task_kind kinds[N] = {[4] = CPLI_TASK_REMOTE};
+    const cpl_status st = cpli_parallel_make(ctx, 3, N, kind_of, kinds, &p);
     heap.fail_at = -1;
     if (st >= 0) {
       sheet s = empty(ctx);
@@ -189,6 +347,10 @@ int main(void) {
       cmocka_unit_test(the_first_failure_is_reported),
       cmocka_unit_test(messages_are_in_the_order_of_tasks),
       cmocka_unit_test(some_tasks_stay_in_the_thread),
+      cmocka_unit_test(waiting_tasks_overlap),
+      cmocka_unit_test(messages_of_waiting_tasks_are_in_order),
+      cmocka_unit_test(deferred_calls_are_sent_at_the_end),
+      cmocka_unit_test(groups_nest),
       cmocka_unit_test(the_number_of_threads_is_found),
       cmocka_unit_test(nothing_leaks_without_memory),
   };
