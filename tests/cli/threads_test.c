@@ -119,6 +119,9 @@ static void wait_for(const char* path) {
 
 static void a_call_that_hangs_is_left(void** state) {
   (void)state;
+#ifdef __SANITIZE_THREAD__  // it holds signals back in code that it has not compiled
+  skip();
+#endif
   write_system("stuck.yaml", 0, 4);
   for (int threads = 1; threads <= 4; threads += 3) {
     char number[8];
