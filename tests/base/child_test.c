@@ -58,12 +58,14 @@ static _Noreturn void work(void) {
 
 static void children_beside_threads(void** state) {
   cpl_context* ctx = *state;
-  pthread_t threads[2];
-  void* (*const functions[])(void*) = {load_and_unload, load_and_unload, write_and_register,
-                                       write_and_register};
+  enum { THREADS = 4 };
+  pthread_t threads[THREADS];
+  void* (*const functions[THREADS])(void*) = {load_and_unload, load_and_unload, write_and_register,
+                                              write_and_register};
   snprintf(library, sizeof library, "%s/binaries/linux64/probe.so", getenv("COUPLET_PROBE"));
-  for (int i = 0; i < 2; i++) CHECK_INT(pthread_create(&threads[i], NULL, functions[i], NULL), 0);
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < THREADS; i++)
+    CHECK_INT(pthread_create(&threads[i], NULL, functions[i], NULL), 0);
+  for (int i = 0; i < 20; i++) {
     const pid_t pid = cpli_child_fork(ctx, -1);
     if (pid == 0) work();
     assert_true(pid > 0);
@@ -72,7 +74,7 @@ static void children_beside_threads(void** state) {
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 7) fail_msg("child %d: status %d", i, how);
   }
   over = true;
-  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
 int main(void) {
