@@ -5,6 +5,7 @@
 // register functions for the end of the program, allocate memory and write files: no child waits
 // for a lock of a thread that it does not have.
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static char library[4096];
 
 static void nothing(int code, void* unused) { (void)code, (void)unused; }
 
-// As threads of couplet do it.
+// As threads of couplet do it. Who forks waits until none of them loads: they pause between.
 static void* load_and_unload(void* unused) {
   while (!over) {
     cpli_forks_hold();
@@ -29,6 +30,7 @@ static void* load_and_unload(void* unused) {
     assert_non_null(handle);
     dlclose(handle);
     cpli_forks_release();
+    usleep(200);
   }
   return unused;
 }
@@ -65,10 +67,10 @@ static void children_beside_threads(void** state) {
   snprintf(library, sizeof library, "%s/binaries/linux64/probe.so", getenv("COUPLET_PROBE"));
   for (int i = 0; i < THREADS; i++)
     CHECK_INT(pthread_create(&threads[i], NULL, functions[i], NULL), 0);
-  for (int i = 0; i < 20; i++) {
+  for (int i = 0; i < 200; i++) {
     const pid_t pid = cpli_child_fork(ctx, -1);
     if (pid == 0) work();
-    assert_true(pid > 0);
+    if (pid < 0) fail_msg("child %d: %s", i, strerror(errno));
     for (int waited = 0; waited < 20000 && !cpli_child_has_ended(pid); waited++) usleep(1000);
     const int how = cpli_child_end(pid);
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 7) fail_msg("child %d: status %d", i, how);
