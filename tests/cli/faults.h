@@ -237,11 +237,16 @@ static inline bool is_timeless(const fault* f) {
          strstr(f->function, "NumberOf") != NULL || strstr(f->function, "Set") != NULL;
 }
 
-/// One message that names model, function, what happened and when.
-static inline void check_complaint(const fault_suite* suite, const fault* f, const char* how) {
+/// Whether the message is about the model and function of the fault.
+static inline bool names_fault(const fault_suite* suite, const fault* f) {
   char head[128];
   snprintf(head, sizeof head, "couplet: %s: %s", suite->name, f->function);
-  if (strncmp(complained, head, strlen(head)) != 0) fail_msg("%s, not %s", complained, head);
+  return strncmp(complained, head, strlen(head)) == 0;
+}
+
+/// One message that names model, function, what happened and when.
+static inline void check_complaint(const fault_suite* suite, const fault* f, const char* how) {
+  if (!names_fault(suite, f)) fail_msg("%s, not %s: %s", complained, suite->name, f->function);
   CHECK_CONTAINS(complained, how);
   CHECK(strchr(complained, '\n')[1] == '\0');
   if (!is_timeless(f)) CHECK_CONTAINS(complained, " at t=");

@@ -125,9 +125,20 @@ static void every_function_ends_its_process(void** state) {
   }
 }
 
+// On a busy machine the limit may be reached before the call that hangs: alone and with more time
+// it is that call.
+static void hangs_alone(const fault_suite* suite, const fault* f, const char* out) {
+  static const char* const patient[] = {"--isolate", "--call-timeout", "20", NULL};
+  run_into(suite, f, "hang", 1, out, patient);
+  check_complaint(suite, f, "did not return within 20 s; its process was ended");
+}
+
 // All at the same time, as each waits for its limit.
 static void every_function_hangs(void** state) {
   (void)state;
+#ifdef __SANITIZE_THREAD__  // most limits would be reached before the calls
+  skip();
+#endif
   enum { MOST = 160 };
   static const char* const limited[] = {"--isolate", "--call-timeout", "4", NULL};
   pid_t running[MOST];
@@ -146,16 +157,21 @@ static void every_function_hangs(void** state) {
       close(fd);
     }
   }
+  for (int k = 0; k < n; k++) CHECK_INT(end_of(running[k]), 1);
   n = 0;
   for (size_t i = 0; i < N_SUITES; i++) {
     for (size_t k = 0; k < suites[i].n; k++, n++) {
-      CHECK_INT(end_of(running[n]), 1);
+      const fault* f = &suites[i].faults[k];
       snprintf(out, sizeof out, "hang%d.csv", n);
       snprintf(err, sizeof err, "hang%d.txt", n);
       read_text(err, complained, sizeof complained);
-      check_complaint(&suites[i], &suites[i].faults[k],
-                      "did not return within 4 s; its process was ended");
-      check_results(out, &suites[i].faults[k]);
+      CHECK_CONTAINS(complained, "did not return within 4 s; its process was ended");
+      if (names_fault(&suites[i], f)) {
+        check_complaint(&suites[i], f, "did not return");
+      } else {
+        hangs_alone(&suites[i], f, out);
+      }
+      check_results(out, f);
     }
   }
   CHECK(is_empty("tmp"));
