@@ -54,8 +54,8 @@ static cpl_status check_options(session* s) {
     return refuse(s, "--resume", "a run resumes, or it starts from the state of another one");
   if (a->start_from != NULL && !isnan(a->start_time))
     return refuse(s, "--start", "a run that starts from a state starts at the time of --at");
-  if (a->serve.on || a->processes)
-    return refuse(s, one, "the state of components in processes of their own cannot be stored");
+  if (a->serve.on)
+    return refuse(s, one, "the state of components that other programs run cannot be stored");
   if (a->start_from != NULL && a->checkpoint == NULL) return CPL_OK;
   if (a->per_model) return refuse(s, one, "the results must be one file: leave out --per-model");
   if (standard) return refuse(s, one, "the results must be in a file, not on standard output");

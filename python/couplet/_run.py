@@ -13,7 +13,9 @@ from . import _core
 from ._errors import log_level
 from ._progress import make_progress
 from ._result import Result
-from ._settings import make_settings
+from ._settings import content_of, make_settings
+
+StrPath = Union[str, "os.PathLike[str]"]
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,6 +119,7 @@ class Run(_core.Run):
     """
 
     _model: str = ""
+    _settings: dict[str, Any] = {}
     _last_stats: Optional[dict[str, Any]] = None
 
     def __enter__(self) -> Run:
@@ -187,6 +190,23 @@ class Run(_core.Run):
         """Return to a saved state. Rows that were recorded later are removed."""
         snapshot.restore(self)
 
+    def checkpoint(self, path: StrPath) -> None:
+        """Write the state of the whole run, and its rows so far, to a file.
+
+        ``couplet.open(..., resume=path)`` and ``couplet.simulate(..., resume=path)`` go on from it, also in
+        another process, as if the run had never stopped; ``start_from=path`` begins other runs with
+        its state.
+
+        >>> import couplet, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "ball.state")
+        >>> with couplet.open("examples/bouncing_ball/bouncing_ball.c") as run:
+        ...     _ = run.advance(1)
+        ...     run.checkpoint(path)
+        >>> couplet.open("examples/bouncing_ball/bouncing_ball.c", resume=path).step(0.5)
+        1.5
+        """
+        self._checkpoint(os.fsencode(path), content_of(self._settings))
+
     #------------------------------------ results ------------------------------------
 
     @property
@@ -242,6 +262,7 @@ def _make_run(given: dict[str, Any], **more: Any) -> Run:
         interrupt.result = None  # type: ignore[attr-defined]
         raise
     run._model = os.fsdecode(settings["path"])
+    run._settings = settings
     return run
 
 
@@ -273,6 +294,11 @@ def open(  # noqa: A001 (couplet.open)
     threads: Optional[int] = None,
     processes: bool = False,
     input_ignore_extra: bool = False,
+    checkpoint: Optional[StrPath] = None,
+    every: Union[float, str, None] = None,
+    resume: Optional[StrPath] = None,
+    start_from: Optional[StrPath] = None,
+    at: Optional[float] = None,
     progress: Optional[Callable[[float, float], Any]] = None,
 ) -> Run:
     """Open a model or system for a simulation step by step.
@@ -318,6 +344,11 @@ def simulate(
     threads: Optional[int] = None,
     processes: bool = False,
     input_ignore_extra: bool = False,
+    checkpoint: Optional[StrPath] = None,
+    every: Union[float, str, None] = None,
+    resume: Optional[StrPath] = None,
+    start_from: Optional[StrPath] = None,
+    at: Optional[float] = None,
     progress: Union[bool, Callable[[float, float], Any], None] = None,
 ) -> Result:
     """Simulate a model or system from start to stop.
@@ -350,6 +381,14 @@ def simulate(
                       whose values replace those of the package
     threads           number of threads among which models are divided; 0: as many as pay
     processes         systems with delay lines: one process per component
+    checkpoint        a file for the state of the whole run, its rows included, right after the
+                      initialisation, at the end, and whenever ``every`` has passed (seconds of
+                      computing, or "10min"; by default ten minutes)
+    resume            a checkpoint of the same run: goes on from there; the result is that of a run
+                      that was never stopped, bit by bit
+    start_from, at    a checkpoint of a run of the same model, with whose state this run begins, and
+                      the time of its beginning, by default that of the checkpoint; there ``set``
+                      sets inputs, tunable parameters and states
     progress          a function of (time, step size), called at most ten times per second; True:
                       a line with the remaining time, by default where it is seen: in a terminal or
                       a notebook, when a run takes longer than a second

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Union
 
@@ -143,6 +144,74 @@ def _add_model(settings: dict[str, Any], model: Any) -> None:
             raise ValueError(f"{key}: models in Python cannot run in processes of their own")
 
 
+_UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds(value: Union[float, str]) -> float:
+    """A time of computing: a number, or a text as the command takes it ("10min")."""
+    number, unit = value, ""
+    if isinstance(value, str):
+        text = value.strip()
+        unit = text.lstrip("0123456789.eE+-").strip()
+        number = text[: len(text) - len(unit)] if unit else text
+    try:
+        result = float(number) * _UNITS[unit]
+    except (KeyError, ValueError):
+        raise ValueError(f"every: {value!r} is no time; 600, '10min' and '1h' are") from None
+    if not 0 < result < float("inf"):
+        raise ValueError(f"every: {value!r} is not positive")
+    return result
+
+
+def _add_to_hash(hasher: Any, item: Any) -> None:
+    if isinstance(item, (list, tuple)):
+        parts: Iterable[Any] = (len(item), *item)
+    elif isinstance(item, Mapping):
+        parts = (len(item), *(part for pair in item.items() if pair[0] != "values" for part in pair))
+    elif hasattr(item, "tobytes"):  # of numpy
+        parts = (str(item.dtype), str(item.shape), item.tobytes())
+    elif hasattr(item, "__code__"):
+        parts = (item.__code__.co_code, item.__code__.co_names, item.__code__.co_consts)
+    elif hasattr(item, "__func__"):
+        parts = (item.__func__,)
+    elif item is None or isinstance(item, (str, bytes, bool, int, float)):
+        hasher.update(f"{type(item).__name__} {item!r}\n".encode())
+        return
+    else:
+        parts = (type(item).__qualname__,)
+    for part in parts:
+        _add_to_hash(hasher, part)
+
+
+def content_of(settings: Mapping[str, Any]) -> str:
+    """What identifies a run beside its file: systems and functions of Python, and inputs in memory."""
+    parts = [settings.get(key) for key in ("system", "inputs", "table")]
+    if all(part is None for part in parts):
+        return ""
+    hasher = hashlib.sha256()
+    _add_to_hash(hasher, parts)
+    return hasher.hexdigest()
+
+
+def _add_checkpoints(settings: dict[str, Any]) -> None:
+    used = [key for key in ("checkpoint", "resume", "start_from") if key in settings]
+    if "every" in settings:
+        if "checkpoint" not in settings:
+            raise ValueError("every: it goes with checkpoint")
+        settings["every"] = seconds(settings["every"])
+    if "at" in settings and "start_from" not in settings:
+        raise ValueError("at: it goes with start_from")
+    if "resume" in settings and "start_from" in settings:
+        raise ValueError("resume: a run resumes, or it starts from the state of another one")
+    if "start" in settings and "start_from" in settings:
+        raise ValueError("start: a run that starts from a state starts at the time of at")
+    if used:
+        settings["saves"] = True
+        settings["content"] = content_of(settings)
+    for key in used:
+        settings[key] = os.fsencode(settings[key])
+
+
 def make_settings(model: Model, **given: Any) -> dict[str, Any]:
     """The settings of a run, as the library takes them; what is None is not given."""
     settings = {key: value for key, value in given.items() if value is not None}
@@ -169,4 +238,5 @@ def make_settings(model: Model, **given: Any) -> dict[str, Any]:
         settings["call_log"] = os.fsencode(settings["call_log"])
     if "input" in settings:
         _add_input(settings, settings.pop("input"))
+    _add_checkpoints(settings)
     return settings

@@ -100,6 +100,11 @@ typedef struct core_rows {
 cpl_status core_rows_begin(core_rows* rows, const cpl_column* columns, size_t n);
 cpl_status core_rows_add(core_rows* rows, double t, const cpl_value* values);
 void core_rows_free(core_rows* rows);
+/// Rows as bytes, for a checkpoint. Owned: *bytes by the caller, who calls free().
+cpl_status core_rows_pack(const core_rows* rows, unsigned char** bytes, size_t* size);
+/// The rows of a checkpoint, into those of a run that has begun. Bytes are not trusted:
+/// CPL_ERR_INPUT where they are not rows of the same columns.
+cpl_status core_rows_unpack(core_rows* rows, const unsigned char* bytes, size_t size);
 /// (columns, block, texts): a list of (name, unit, description, type, is_unsigned, constant),
 /// memory with the time and then each column, and a dict of lists for Strings.
 PyObject* core_rows_data(const core_rows* rows);
@@ -119,6 +124,15 @@ const cpl_experiment_settings* core_settings_get(const core_settings* s);
 cpl_status core_settings_read(core_settings* s, cpl_context* ctx);
 int core_settings_traverse(const core_settings* s, visitproc visit, void* arg);
 PyObject* core_settings_progress(const core_settings* s);  ///< borrowed; NULL: none
+/// Where checkpoints are read and written. Borrowed, all; NULL: not given.
+typedef struct core_places {
+  const char *checkpoint, *resume, *start_from;
+  double every, at;     // NaN: not given
+  const char* content;  // what identifies a model that is no file
+} core_places;
+const core_places* core_settings_places(const core_settings* s);
+/// The start time of the run, unless one is given.
+void core_settings_start_at(core_settings* s, double t);
 
 //------------------------------------ run.c, children.c ------------------------------------
 
@@ -131,12 +145,21 @@ typedef struct core_child {
   cpl_snapshot snapshot;
 } core_child;
 
+/// Checkpoints of a run: the one it began with, and those it writes, with the rows so far.
+typedef struct core_states {
+  cpl_checkpoint* from;  // Nullable
+  cpl_checkpoints_def def;
+  char* identity;
+  unsigned char* packed;
+} core_states;
+
 struct core_run {
   PyObject_HEAD core_session session;
   core_settings* settings;
   cpl_experiment* experiment;
   cpl_simulation* sim;  // NULL: closed
   core_rows rows;
+  core_states states;
   core_child* children;
   core_child* garbage;  // released by their objects while the run was busy
   cpl_run_stats stats;
@@ -149,6 +172,15 @@ extern PyObject *core_run_type, *core_selection_type, *core_snapshot_type;
 bool core_run_check(core_run* run);
 /// Starts the simulation where that has not been done; without the lock.
 cpl_status core_run_start(core_run* run);
+/// Reads the checkpoint that the settings name; before the experiment is created.
+cpl_status core_states_read(core_run* run);
+/// Once it is prepared: what the simulation needs for checkpoints.
+cpl_status core_states_begin(core_run* run);
+/// Once the columns are known: the rows of the run that is resumed.
+cpl_status core_states_rows(core_run* run);
+void core_states_close(core_run* run);
+/// A method of Run: writes a checkpoint now, to a path, with the content of the settings.
+PyObject* core_run_checkpoint(PyObject* self, PyObject* args);
 /// A method of Run: names of free variables, and pairs of a name and a value.
 PyObject* core_run_steady(PyObject* self, PyObject* args);
 /// A method of Run: input, output, range, points per decade, frequencies.

@@ -61,7 +61,7 @@ void core_run_release(core_run* run, core_child* child) {
 static cpl_status on_columns(void* user, const cpl_column* columns, size_t n) {
   core_run* run = user;
   cpl_status st = core_rows_begin(&run->rows, columns, n);
-  return st < 0 ? cpl_fail(run->session.ctx, st, "out of memory") : st;
+  return st < 0 ? cpl_fail(run->session.ctx, st, "out of memory") : core_states_rows(run);
 }
 
 static cpl_status on_point(void* user, double t, const cpl_value* values) {
@@ -87,8 +87,10 @@ static void on_step(void* user, double t, double h) {
 static cpl_status open_simulation(core_run* run) {
   cpl_context* ctx = run->session.ctx;
   cpl_status st = core_settings_read(run->settings, ctx);
+  if (st >= 0) st = core_states_read(run);
   if (st >= 0) st = cpl_experiment_create(ctx, core_settings_get(run->settings), &run->experiment);
   if (st >= 0) st = cpl_experiment_prepare(run->experiment);
+  if (st >= 0) st = core_states_begin(run);
   if (st < 0) return st;
   cpl_run_def* def = cpl_experiment_run_def(run->experiment);
   def->on_columns = on_columns;
@@ -139,6 +141,7 @@ static void close_run(core_run* run) {
     cpl_experiment_destroy(run->experiment);
     run->sim = NULL;
     run->experiment = NULL;
+    core_states_close(run);
     if (!core_end(&run->session, CPL_OK)) PyErr_Clear();
   }
   PyErr_Restore(type, value, trace);
@@ -166,6 +169,7 @@ static void run_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   run_clear(self);
+  core_states_close(run);
   core_rows_free(&run->rows);
   core_session_close(&run->session);
   PyObject_GC_Del(self);
@@ -216,8 +220,16 @@ static PyObject* ended(const core_run* run, const char* why) {
   return core_raise(CPL_ERR_INPUT, text);
 }
 
+// A run that begins with a checkpoint has its time once it is started.
+static bool has_time(core_run* run) {
+  if (!core_run_check(run)) return false;
+  if (run->started || run->states.from == NULL) return true;
+  if (!core_begin(&run->session)) return false;
+  return core_end(&run->session, core_run_start(run)) || fail_with_result(run) != NULL;
+}
+
 static PyObject* advance_to(core_run* run, double until, double least) {
-  if (!core_run_check(run)) return NULL;
+  if (!has_time(run)) return NULL;
   const double stop = cpl_experiment_run_def(run->experiment)->stop_time;
   const double t = cpl_simulation_time(run->sim);
   if (run->finished) return ended(run, "the run was finished at t=%.12g");
@@ -235,7 +247,7 @@ static PyObject* advance_to(core_run* run, double until, double least) {
 static PyObject* run_step(PyObject* self, PyObject* size) {
   core_run* run = (core_run*)self;
   const double h = PyFloat_AsDouble(size);
-  if (PyErr_Occurred() || !core_run_check(run)) return NULL;
+  if (PyErr_Occurred() || !has_time(run)) return NULL;
   if (!(h > 0)) return PyErr_Format(PyExc_ValueError, "a step must be positive");
   const double t = cpl_simulation_time(run->sim);
   return advance_to(run, t + h, t);
@@ -517,6 +529,8 @@ static PyMethodDef run_methods[] = {
      "Advance to a time, at most to the stop time. Returns the time reached."},
     {"_run", run_all, METH_NOARGS, "From start to stop."},
     {"finish", run_finish, METH_NOARGS, "End the run: the last rows and the statistics."},
+    {"_checkpoint", core_run_checkpoint, METH_VARARGS,
+     "Write the state of the whole run to a file."},
     {"close", run_close, METH_NOARGS, "Release the models. A closed run has only its result."},
     {"_rows", run_rows, METH_NOARGS, "The rows so far."},
     {"_stats", run_stats, METH_NOARGS, "Statistics."},

@@ -37,6 +37,7 @@ struct core_settings {
   input_function* functions;
   size_t n_functions;
   core_system* system;  // of a model that is no file. Nullable
+  core_places places;
 };
 
 //------------------------------------ single values ------------------------------------
@@ -49,6 +50,7 @@ typedef struct member {
 
 #define AT(name)         offsetof(core_settings, settings.name)
 #define EXPERIMENT(name) offsetof(core_settings, experiment.name)
+#define PLACE(name)      offsetof(core_settings, places.name)
 static const member members[] = {
     {"path", 's', AT(path)},
     {"start", 'd', EXPERIMENT(start)},
@@ -74,6 +76,12 @@ static const member members[] = {
     {"variant", 's', AT(variant)},
     {"processes", 'b', AT(processes)},
     {"threads", 'i', AT(threads)},
+    {"checkpoint", 's', PLACE(checkpoint)},
+    {"resume", 's', PLACE(resume)},
+    {"start_from", 's', PLACE(start_from)},
+    {"every", 'd', PLACE(every)},
+    {"at", 'd', PLACE(at)},
+    {"content", 's', PLACE(content)},
 };
 
 static bool read_member(core_settings* s, const member* m, PyObject* value) {
@@ -369,6 +377,7 @@ core_settings* core_settings_create(core_session* session, PyObject* dict) {
   }
   s->settings = cpl_default_experiment_settings();
   s->experiment = cpl_default_experiment_def();
+  s->places.every = s->places.at = (double)NAN;
   s->settings.experiment = &s->experiment;
   s->dict = PyDict_Copy(dict);
   bool fine = s->dict != NULL && read_members(s) && read_choices(s) && read_starts(s) &&
@@ -405,6 +414,10 @@ void core_settings_destroy(core_settings* s) {
 }
 
 const cpl_experiment_settings* core_settings_get(const core_settings* s) { return &s->settings; }
+
+const core_places* core_settings_places(const core_settings* s) { return &s->places; }
+
+void core_settings_start_at(core_settings* s, double t) { s->experiment.start = t; }
 
 int core_settings_traverse(const core_settings* s, visitproc visit, void* arg) {
   if (s == NULL) return 0;

@@ -118,6 +118,8 @@ cpl_status cpl_simulation_get_text(cpl_simulation* sim, const char* name, const 
 cpl_status cpl_simulation_set_text(cpl_simulation* sim, const char* name, const char* value) {
   cpl_start start = {name, value};
   if (sim->running) return refuse(sim, "has been started: start values cannot be set any more");
+  if (sim->def.resume != NULL || sim->def.start_from != NULL)
+    return refuse(sim, "begins with a saved state: values can be set once it has been started");
   cpl_status st = cpli_run_set_starts(sim);
   return st < 0 ? st : cpli_set_starts(&sim->s->base, &start, 1);
 }
