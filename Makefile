@@ -12,7 +12,7 @@ configure = mkdir -p $(1) && { cmake -S . -B $(1) $(2) >$(1)/configure.log 2>&1 
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := build
-.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup plots-setup foreign-setup build run tests test test-clusters test-plots test-foreign fast install ci clang-check asan tsan fuzz property soak valgrind \
+.PHONY: help setup python-setup test-setup ci-setup dev-setup docs-setup packages-setup clusters-setup plots-setup foreign-setup build run tests test test-clusters test-plots test-foreign fast install ci clang-check asan tsan fuzz property resume soak valgrind \
   repeat coverage format format-check tidy check-style bench images docs wheel deb tarball stage check-packages clean distclean
 
 help:  ## this list
@@ -113,6 +113,9 @@ fuzz: ci-setup  ## search for inputs that crash, FUZZ_SECONDS (600) for each tar
 
 property: tests  ## random systems against a reference, PROPERTY_SECONDS (600) from case PROPERTY_SEED (1000) on
 	@tools/property.sh $(BUILD) $(or $(PROPERTY_SECONDS),600) $(or $(PROPERTY_SEED),1000)
+
+resume: tests  ## every example, interrupted at RESUME_POINTS (100) random times and killed RESUME_KILLS (10) times, has the same bytes
+	@tools/resume.py $(BUILD) $(or $(RESUME_POINTS),100) $(or $(RESUME_KILLS),10)
 
 soak: build  ## runs for SOAK_SECONDS (3600) in which memory, descriptors and threads have to stay flat
 	@tools/soak.py $(BUILD) $(or $(SOAK_SECONDS),3600)

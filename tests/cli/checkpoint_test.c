@@ -100,6 +100,56 @@ static void runs_resume_after_being_killed(void** state) {
   killed_runs_resume("swing.c", "mat");
 }
 
+// Sampled controllers, events, delay lines, masters, tables of inputs, several forms of results.
+// Each is killed, resumes and is killed again until it is done.
+static const char* const killed[][8] = {
+    {"examples/sampler/sampler.c"},
+    {"examples/bouncing_ball/bouncing_ball.c", "--record", "*", "--units"},
+    {"examples/tank_level/tank.c", "--input", "tank.csv", "--solver", "adams"},
+    {"examples/tank_level/tank.c", "--input", "tank.csv", "--interval", "0.37", "--step", "0.1"},
+    {"examples/dae/robertson.c", "--solver", "ida", "--rtol", "1e-8"},
+    {"examples/diesel_engine/diesel_engine.yaml", "--record", "*"},
+    {"examples/tlm_spring/tlm_spring.yaml"},
+    {"examples/tlm_spring/tlm_spring.yaml", "--processes"},
+    {"examples/two_mass_cosimulation/steppers.yaml"},
+    {"examples/nail_pendulum/nail_pendulum.yaml"},
+};
+
+static void kill_until_done(size_t which, const char* ending) {
+  const char* args[24];
+  char plain[20], cut[20];
+  int n = 2;
+  snprintf(plain, sizeof plain, "plain.%s", ending);
+  snprintf(cut, sizeof cut, "cut.%s", ending);
+  args[0] = "run", args[1] = test_path(killed[which][0]);
+  for (int i = 1; i < 8 && killed[which][i] != NULL; i++) args[n++] = killed[which][i];
+  args[n++] = "-q", args[n++] = "-o", args[n++] = plain, args[n] = NULL;
+  CHECK_INT(run_couplet(args), 0);
+  unlink(cut);
+  args[n - 1] = cut;
+  static unsigned seed = 1;
+  for (int i = 0; i < 3; i++) {
+    static const char* const states[] = {"0.state", "1.state", "2.state"};
+    int m = n;
+    args[m++] = "--checkpoint", args[m++] = states[i];
+    args[m++] = "--every", args[m++] = "0.001", args[m++] = "--real-time", args[m++] = "40";
+    if (i > 0) args[m++] = "--resume", args[m++] = states[i - 1];
+    args[m] = NULL;
+    seed = seed * 1103515245u + 12345u;
+    kill_during(args, states[i], (seed >> 16) % 100 * 1e-3);
+  }
+  args[n++] = "--resume", args[n++] = "2.state", args[n] = NULL;
+  CHECK_INT(run_couplet(args), 0);
+  check_same_files(plain, cut);
+}
+
+static void runs_are_killed_until_they_are_done(void** state) {
+  (void)state;
+  write_text("tank.csv", "time,opening\n0,0\n10,1\n10,0.2\n60,0.9\n61,0\n200,0.5\n");
+  for (size_t i = 0; i < sizeof killed / sizeof killed[0]; i++)
+    kill_until_done(i, i % 2 == 0 ? "csv" : "mat");
+}
+
 // Also in another file: the rows up to the checkpoint are copied.
 static void results_may_go_elsewhere(void** state) {
   (void)state;
@@ -173,6 +223,7 @@ int main(void) {
       cmocka_unit_test(checkpoints_do_not_change_results),
       cmocka_unit_test(systems_are_not_changed),
       cmocka_unit_test(runs_resume_after_being_killed),
+      cmocka_unit_test(runs_are_killed_until_they_are_done),
       cmocka_unit_test(results_may_go_elsewhere),
       cmocka_unit_test(wrong_files_are_refused),
       cmocka_unit_test(options_are_checked),
