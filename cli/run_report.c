@@ -83,7 +83,7 @@ static double time_in_models(const session* s, bool integrated) {
 static void print_threads(FILE* out, const session* s) {
   cpl_thread_stats t;
   cpl_context_thread_stats(s->ctx, &t);
-  if (t.together == 0) return;
+  if (t.threads < 2) return;
   fprintf(out, "  threads              %d\n", t.threads);
   fprintf(out,
           "  time in threads      %.3g s of processors beside the first thread, in %lld jobs\n",
@@ -197,7 +197,7 @@ static void print_counts(cpli_json* json, const session* s) {
   bool integrated = s->times.n == 0 || parts_is(&s->stepper->base, "integrate");
   cpli_json_real(json, "in_models_s", time_in_models(s, integrated));
   cpli_json_real(json, "in_output_s", r->in_output_s);
-  if (threads.together > 0) {
+  if (threads.threads > 1) {
     struct timespec own;  // processor time of the first thread
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
     cpli_json_real(json, "in_first_thread_s", (double)own.tv_sec + 1e-9 * (double)own.tv_nsec);
