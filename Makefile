@@ -70,13 +70,17 @@ tests: test-setup  ## build everything, tests and benchmarks too
 test: tests  ## build and run every test
 	@$(CTEST) --test-dir $(BUILD)
 
-test-clusters: clusters-setup tests  ## build with Open MPI, and run the tests of studies on clusters
+# a build of its own after the setup: "tests" may have been made before it in the same call of make
+test-clusters: clusters-setup  ## build with Open MPI, and run the tests of studies on clusters
+	@$(MAKE) tests
 	@COUPLET_NEEDS_MPI=1 $(CTEST) --test-dir $(BUILD) -R '^(study|cli)/cluster'
 
-test-plots: plots-setup tests  ## install matplotlib and scipy, and run the tests of plots and notebooks in Python
+test-plots: plots-setup  ## install matplotlib and scipy, and run the tests of plots and notebooks in Python
+	@$(MAKE) tests
 	@COUPLET_NEEDS_MATPLOTLIB=1 $(CTEST) --test-dir $(BUILD) -R '^python/(plots|notebooks)$$'
 
-test-foreign: foreign-setup tests  ## install Wine and compilers for Windows, and run the tests of FMUs for other platforms
+test-foreign: foreign-setup  ## install Wine and compilers for Windows, and run the tests of FMUs for other platforms
+	@$(MAKE) tests
 	@COUPLET_NEEDS_FOREIGN=win64,linux32 $(CTEST) --test-dir $(BUILD) -R '^(foreign/|cli/other_platforms$$)'
 
 fast: tests  ## build everything and run the tests that together take seconds (label fast)
