@@ -17,6 +17,7 @@
   X(klu_factor)               \
   X(klu_refactor)             \
   X(klu_rcond)                \
+  X(klu_flops)                \
   X(klu_solve)                \
   X(klu_tsolve)               \
   X(klu_z_factor)             \

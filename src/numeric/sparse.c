@@ -4,13 +4,14 @@
 // Pivots are reused as long as the estimated reciprocal condition number stays above 1e-14. Without
 // KLU the same interface is implemented by factors of our own (left_looking.h) and, for matrices
 // that are small or become full, by dense LU. A complex matrix is then a real one of twice the
-// size.
+// size. Large matrices that fill in are refactorised by fronts.h, with the pivots that KLU chose.
 #include "numeric/sparse.h"
 
 #include <assert.h>
 #include <math.h>
 
 #include "numeric/complex_lu.h"
+#include "numeric/fronts.h"
 #include "numeric/klu.h"
 #include "numeric/left_looking.h"
 #include "numeric/lu.h"
@@ -45,6 +46,9 @@ struct cpli_sparse {
   klu_common common;
   klu_symbolic* symbolic;
   klu_numeric *real, *complex;
+  cpli_fronts* fronts;  // Nullable: of no use, or not known yet
+  bool has_tried;       // to make them, with the pivots of `real`
+  bool by_fronts;       // the last real factors are theirs
 #endif
   bool anew, anew_complex;       // pivots are not reused
   cpli_sparse_pivots pivots[2];  // real, complex
@@ -179,6 +183,7 @@ static cpl_status by_klu_make(cpli_sparse* s) {
 
 static void by_klu_free(cpli_sparse* s) {
   if (s->klu == NULL) return;
+  cpli_fronts_destroy(s->fronts);
   if (s->real != NULL) s->klu->klu_free_numeric(&s->real, &s->common);
   if (s->complex != NULL) s->klu->klu_z_free_numeric(&s->complex, &s->common);
   if (s->symbolic != NULL) s->klu->klu_free_symbolic(&s->symbolic, &s->common);
@@ -188,16 +193,40 @@ static double by_klu_fill(const cpli_sparse* s) {
   return s->symbolic != NULL ? s->symbolic->lnz + s->symbolic->unz : 0;
 }
 
+// Fronts pay where the factors have many entries and much is computed for each, but not where the
+// symmetrised pattern has many more of them. Without memory for them there is KLU.
+static void try_fronts(cpli_sparse* s) {
+  enum { MIN_FILL = 100000, MIN_FLOPS = 30 };
+  const double fill = (double)s->real->lnz + s->real->unz;
+  if (s->has_tried) return;
+  s->has_tried = true;
+  if (s->by_rows || s->symbolic->nblocks != 1 || fill < MIN_FILL) return;
+  if (!s->klu->klu_flops(s->symbolic, s->real, &s->common) || s->common.flops < MIN_FLOPS * fill)
+    return;
+  cpli_fronts_make(s->ctx, s->n, s->first, s->row, s->real->Pnum, s->symbolic->Q, 1.3 * fill,
+                   &s->fronts);
+}
+
+static bool refactor(cpli_sparse* s, double* entries) {
+  const cpli_klu* k = s->klu;
+  try_fronts(s);
+  s->by_fronts = s->fronts != NULL;
+  if (s->by_fronts) return cpli_fronts_factor(s->fronts, entries) > worst_condition;
+  return k->klu_refactor((int*)s->first, (int*)s->row, entries, s->symbolic, s->real, &s->common) &&
+         k->klu_rcond(s->symbolic, s->real, &s->common) && s->common.rcond > worst_condition;
+}
+
 static bool by_klu_factor_real(cpli_sparse* s, double* entries, bool* chose) {
   const cpli_klu* k = s->klu;
   int *first = (int*)s->first, *row = (int*)s->row;
   bool reuses = s->real != NULL && !s->anew;
   s->anew = false;
   *chose = false;
-  if (reuses && k->klu_refactor(first, row, entries, s->symbolic, s->real, &s->common) &&
-      k->klu_rcond(s->symbolic, s->real, &s->common) && s->common.rcond > worst_condition)
-    return true;
+  if (reuses && refactor(s, entries)) return true;
   *chose = true;
+  cpli_fronts_destroy(s->fronts);
+  s->fronts = NULL;
+  s->has_tried = s->by_fronts = false;
   if (s->real != NULL) k->klu_free_numeric(&s->real, &s->common);
   s->real = k->klu_factor(first, row, entries, s->symbolic, &s->common);
   s->singular = s->real != NULL ? -1 : s->common.singular_col;
@@ -221,7 +250,8 @@ static bool by_klu_factor_complex(cpli_sparse* s, double* entries, bool* chose) 
 
 static void by_klu_solve_real(cpli_sparse* s, double* b) {
   assert(s->n == 0 || s->real != NULL);
-  if (s->by_rows) s->klu->klu_tsolve(s->symbolic, s->real, s->n, 1, b, &s->common);
+  if (s->by_fronts) cpli_fronts_solve(s->fronts, b);
+  else if (s->by_rows) s->klu->klu_tsolve(s->symbolic, s->real, s->n, 1, b, &s->common);
   else s->klu->klu_solve(s->symbolic, s->real, s->n, 1, b, &s->common);
 }
 
@@ -275,6 +305,14 @@ void cpli_sparse_destroy(cpli_sparse* s) {
   void* all[] = {s->dense.real, s->dense.re, s->dense.pivot, s->dense.complex_pivot, s->dense.b};
   for (size_t i = 0; i < CPLI_COUNT(all); i++) cpli_free(s->ctx, all[i]);
   cpli_free(s->ctx, s);
+}
+
+bool cpli_sparse_has_fronts(const cpli_sparse* s) {
+#ifdef CPL_KLU
+  return s->by_fronts;
+#else
+  return (void)s, false;
+#endif
 }
 
 double cpli_sparse_fill(const cpli_sparse* s) {

@@ -19,6 +19,8 @@ void cpli_sparse_destroy(cpli_sparse* s);  // Nullable: s
 
 /// The number of entries of the factors.
 double cpli_sparse_fill(const cpli_sparse* s);
+/// Whether the last real factors are those of fronts.h.
+bool cpli_sparse_has_fronts(const cpli_sparse* s);
 
 /// Entries are in the order of the pattern. Pivots of the previous factorisation are reused as long
 /// as the matrix stays well conditioned with them.
