@@ -27,8 +27,8 @@ static const char* const masters[] = {
     "algorithm: jacobi, step: 0.05, order: 1, output-derivatives: true",
     "algorithm: jacobi, step: 0.05, tolerance: 1e-4",
     "algorithm: gauss-seidel, step: 0.05, tolerance: 1e-5, estimate: richardson",
-    "algorithm: jacobi, step: 0.05, tolerance: 1e-4, order: 1, estimate: energy, "
-    "bonds: [{effort: left.F, flow: right.s}]",
+    ("algorithm: jacobi, step: 0.05, tolerance: 1e-4, order: 1, estimate: energy, "
+     "bonds: [{effort: left.F, flow: right.s}]"),
     "algorithm: jacobi, step: 0.02, steps: {right: 0.04}",
     "algorithm: gauss-seidel, step: 0.02, threads: 2",
 };
