@@ -157,6 +157,54 @@ CPLI_DEFINE_CALL(coupletLeaveEvents, (cpli_fmu_instance * base, int on),
 CPLI_DEFINE_CALL(coupletInputDerivativeOrder, (cpli_fmu_instance * base, int* order),
                  cpli_fmi2_fn(in)->coupletInputDerivativeOrder(in->base.instance, order), (""),
                  ("i", *order))
+
+// What must survive the jump out of a crash is not in the frame of the guarded call.
+typedef struct many {
+  fmi2Component instances[64];
+  size_t n, done;
+  int status, signal;
+} many;
+
+static void evaluate(const cpli_fmi2* in, const cpl_evaluation* e, many* m) {
+  m->status = CPLI_CRASHED;
+  CPLI_GUARDED(m->status = (int)cpli_fmi2_fn(in)->coupletEvaluate(m->instances, m->n, e->t, e->x,
+                                                                  e->inputs, e->u, e->outputs, e->y,
+                                                                  e->first, e->dx, &m->done),
+               m->signal = crash_signal);
+}
+
+// As many as may be called.
+static void take_instances(cpl_model* const* models, size_t n, const cpl_evaluation* e,
+                           const cpli_fmu_call* call, many* m) {
+  while (m->n < n && m->n < CPLI_COUNT(m->instances)) {
+    cpli_fmu_instance* in = (cpli_fmu_instance*)models[m->n];
+    if (!cpli_callable(in, call, true) || in->fmu->call_log != NULL) return;
+    if (in->has_message) cpli_forget_message(in);
+    if (e->x != NULL) in->time = e->t;
+    m->instances[m->n++] = in->instance;
+  }
+}
+
+cpl_status cpli_coupletEvaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,
+                                size_t* done) {
+  // the call that it stands for: the last one
+  const cpli_fmu_call* call = &calls[e->dx != NULL ? CALL_fmi2GetDerivatives : CALL_fmi2GetReal];
+  many m = {.n = 0};
+  *done = 0;
+  take_instances(models, n, e, call, &m);
+  if (m.n == 0) return CPL_OK;
+  const cpli_fmi2* in = (cpli_fmi2*)models[0];
+  cpli_guard_noted(call->name);
+  const uint32_t modes = cpli_float_before();
+  evaluate(in, e, &m);
+  if (cpli_float_modes() != modes) cpli_float_restore(modes, in->base.x87);
+  *done = m.done < m.n ? m.done : m.n;
+  if (m.status == CPLI_FMU_WARNING || *done == m.n) return CPL_OK;
+  cpli_fmu_instance* failed = (cpli_fmu_instance*)models[*done];
+  failed->last = m.status;
+  return cpli_check_result(failed, call, m.status, m.signal);
+}
+
 CPLI_DEFINE_CALL(coupletInputEvent, (cpli_fmu_instance * base, int* wanted, double* margin),
                  cpli_fmi2_fn(in)->coupletInputEvent(in->base.instance, wanted, margin), (""),
                  ("id", *wanted, *margin))

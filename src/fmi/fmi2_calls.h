@@ -74,6 +74,10 @@ cpl_status cpli_fmi2GetMaxStepSize(cpli_fmu_instance* in, double* h);
 cpl_status cpli_coupletStopAtEvents(cpli_fmu_instance* in, int on);
 cpl_status cpli_coupletLeaveEvents(cpli_fmu_instance* in, int on);
 cpl_status cpli_coupletInputDerivativeOrder(cpli_fmu_instance* in, int* order);
+/// Evaluates the first of these models by one guarded call, as cpl_model_ops.evaluate does. *done
+/// is how many; CPL_OK with none: the ordinary calls are needed for the first one.
+cpl_status cpli_coupletEvaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,
+                                size_t* done);
 cpl_status cpli_coupletInputEvent(cpli_fmu_instance* in, int* wanted, double* margin);
 
 /// The result of an asynchronous step, when its status is known.

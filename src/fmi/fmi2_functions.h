@@ -13,6 +13,11 @@ typedef fmi2Status coupletStopAtEventsTYPE(fmi2Component c, fmi2Boolean on);
 typedef fmi2Status coupletLeaveEventsTYPE(fmi2Component c, fmi2Boolean on);
 typedef fmi2Status coupletInputDerivativeOrderTYPE(fmi2Component c, fmi2Integer* order);
 typedef fmi2Status coupletInputEventTYPE(fmi2Component c, fmi2Boolean* wanted, fmi2Real* margin);
+typedef fmi2Status coupletEvaluateTYPE(const fmi2Component c[], size_t n, fmi2Real time,
+                                       const fmi2Real x[], const fmi2ValueReference inputs[],
+                                       const fmi2Real u[], const fmi2ValueReference outputs[],
+                                       fmi2Real y[], const fmi2Integer first[], fmi2Real dx[],
+                                       size_t* done);
 
 // Constraints, an extension (docs/fmi-extensions.md).
 typedef fmi2Status fmi2GetNumberOfConstraintsTYPE(fmi2Component c, size_t* N);
@@ -72,6 +77,7 @@ typedef fmi2Status fmi2ProjectionTYPE(fmi2Component c, fmi2Real P[], fmi2Real pr
   X(coupletLeaveEvents, CPLI_ASIDE)                                \
   X(coupletInputEvent, CPLI_ASIDE)                                 \
   X(coupletInputDerivativeOrder, CPLI_ASIDE)                       \
+  X(coupletEvaluate, CPLI_DISCARD)                                 \
   X(fmi2GetNumberOfConstraints, CPLI_DISCARD)                      \
   X(fmi2Constraint, CPLI_DISCARD)                                  \
   X(fmi2ConstraintJacobian, CPLI_DISCARD)                          \

@@ -41,6 +41,7 @@ cpl_status cpli_fmi2_make_model(cpl_source* src, const char* name, cpl_model** o
       .get_derivatives = cpli_fmi2GetDerivatives,
       .get_indicators = cpli_fmi2GetEventIndicators,
       .get_nominals = cpli_fmi2GetNominalsOfContinuousStates,
+      .evaluate = cpli_coupletEvaluate,
       CPLI_CONSTRAINT_CALLS(fmi2),
   };
   cpli_fmi2* in = NULL;

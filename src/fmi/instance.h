@@ -81,6 +81,8 @@ typedef struct cpli_model_calls {
   cpl_status (*set_time)(cpli_fmu_instance* in, double t);
   cpl_status (*set_states)(cpli_fmu_instance* in, const double* x, size_t n);
   cpli_array_call *get_states, *get_derivatives, *get_indicators, *get_nominals;
+  // Of the first of many models; where the binary has it. Nullable.
+  cpl_status (*evaluate)(cpl_model* const* models, size_t n, const cpl_evaluation* e, size_t* done);
   // The extension for constraints; all NULL in a version without it.
   cpl_status (*count_constraints)(cpli_fmu_instance* in, size_t* n);
   cpli_array_call *constraint, *constraint_jacobian, *projection_step;

@@ -59,6 +59,44 @@ static cpl_status get_indicators(cpl_model* m, double* z) {
   return get_array(m, calls_of(m)->get_indicators, z, instance_of(m)->fmu->desc.n_indicators);
 }
 
+static cpl_status get_and_set(cpl_model* m, const cpl_evaluation* e) {
+  const cpl_component_ops* ops = m->base.ops;
+  const int32_t first = e->first[0];
+  const size_t n = (size_t)(e->first[1] - first);
+  cpl_status st =
+      e->inputs != NULL ? ops->set_real(&m->base, e->inputs + first, n, e->u + first) : CPL_OK;
+  if (st == CPL_OK && e->outputs != NULL)
+    st = ops->get_real(&m->base, e->outputs + first, n, e->y + first);
+  return st == CPL_OK && e->dx != NULL ? get_derivatives(m, e->dx) : st;
+}
+
+// One model by the ordinary calls.
+static cpl_status evaluate_alone(cpl_model* m, const cpl_evaluation* e) {
+  cpl_status st = e->x != NULL ? set_time(m, e->t) : CPL_OK;
+  if (st == CPL_OK && e->x != NULL) st = set_states(m, e->x);
+  return st == CPL_OK ? get_and_set(m, e) : st;
+}
+
+// Where the call for many does not take a model, the ordinary ones follow, which say why.
+static cpl_status evaluate(cpl_model* const* models, size_t n, const cpl_evaluation* all,
+                           size_t* done) {
+  const size_t nx = n_states(models[0]);
+  cpl_evaluation e = *all;
+  cpl_status st = CPL_OK;
+  for (*done = 0; *done < n && st == CPL_OK;) {
+    size_t some = 0;
+    st = calls_of(models[0])->evaluate(models + *done, n - *done, &e, &some);
+    const bool alone = st == CPL_OK && some == 0;
+    if (alone) st = evaluate_alone(models[*done], &e);
+    some = alone && st == CPL_OK ? 1 : some;
+    *done += some;
+    e.first += some;
+    if (e.x != NULL) e.x += some * nx;
+    if (e.dx != NULL) e.dx += some * nx;
+  }
+  return st;
+}
+
 // Some FMUs leave the array untouched or put zeros into it; either would ruin the tolerances.
 static cpl_status get_nominals(cpl_model* m, double* nominals) {
   for (size_t i = 0; i < n_states(m); i++) nominals[i] = 1;
@@ -164,6 +202,8 @@ cpl_model* cpli_offer_model(cpli_fmu_instance* in, const char* kind,
       .get_indicators = get_indicators,
       .completed_step = completed_step,
   };
+  if (calls->evaluate != NULL && cpli_library_symbol(in->lib, "coupletEvaluate") != NULL)
+    in->model_ops.evaluate = evaluate;
   in->head.model.ops = &in->model_ops;
   offer_constraints(in);
   return &in->head.model;

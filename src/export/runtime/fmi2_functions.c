@@ -305,6 +305,12 @@ FMI2_Export fmi2Status fmi2ProjectionStep(fmi2Component c, fmi2Real S[]);
 FMI2_Export fmi2Status fmi2Projection(fmi2Component c, fmi2Real P[], fmi2Real projectionTolerance,
                                       size_t iterationLimit, fmi2Boolean apply);
 
+FMI2_Export fmi2Status coupletEvaluate(const fmi2Component c[], size_t n, fmi2Real time,
+                                       const fmi2Real x[], const fmi2ValueReference inputs[],
+                                       const fmi2Real u[], const fmi2ValueReference outputs[],
+                                       fmi2Real y[], const fmi2Integer first[], fmi2Real dx[],
+                                       size_t* done);
+
 fmi2Status fmi2GetNumberOfConstraints(fmi2Component c, size_t* N) {
   ENTER_ME(readable);
   DO(fmu_count_constraints(f, __func__, N));
@@ -329,4 +335,19 @@ fmi2Status fmi2Projection(fmi2Component c, fmi2Real P[], fmi2Real projectionTole
                           size_t iterationLimit, fmi2Boolean apply) {
   ENTER_ME(readable);
   DO(fmu_projection(f, __func__, projectionTolerance, iterationLimit, apply != fmi2False, P));
+}
+
+fmi2Status coupletEvaluate(const fmi2Component c[], size_t n, fmi2Real time, const fmi2Real x[],
+                           const fmi2ValueReference inputs[], const fmi2Real u[],
+                           const fmi2ValueReference outputs[], fmi2Real y[],
+                           const fmi2Integer first[], fmi2Real dx[], size_t* done) {
+  const cpl_evaluation e = {.t = time,
+                            .x = x,
+                            .inputs = inputs,
+                            .u = u,
+                            .outputs = outputs,
+                            .y = y,
+                            .first = first,
+                            .dx = dx};
+  DO(fmu_evaluate(dx != NULL ? "fmi2GetDerivatives" : "fmi2GetReal", c, n, &e, done));
 }

@@ -340,6 +340,12 @@ fmu_status fmu_projection_step(fmu* f, const char* function, double* change);
 fmu_status fmu_projection(fmu* f, const char* function, double tolerance, size_t limit, bool apply,
                           double* change);
 
+/// Evaluates many instances of model exchange, which have the same variables, in continuous time,
+/// as cpl_model_ops.evaluate does. FMU_WARNING: the ordinary calls are needed for instance *done,
+/// and say why; other than FMU_OK: it failed. *done is up to date at any time.
+fmu_status fmu_evaluate(const char* function, void* const* instances, size_t n,
+                        const cpl_evaluation* e, size_t* done);
+
 /// After a completed step: *due: the states are away from the constraints by more than the
 /// tolerance, and the importer does not project them itself.
 cpl_status fmu_projection_due(fmu* f, bool* due);

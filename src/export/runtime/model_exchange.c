@@ -79,3 +79,61 @@ fmu_status fmu_get_vector(fmu* f, const char* function, fmu_vector which, double
   if (!right_size(f, function, n, there)) return FMU_ERROR;
   return n > 0 ? fmu_result(f, function, getters[which](f->model, values)) : FMU_OK;
 }
+
+//------------------------------------ many instances ------------------------------------
+
+static bool are_reals(const fmu* f, const uint32_t* refs, int32_t begin, int32_t end,
+                      bool continuous_inputs) {
+  for (int32_t i = begin; i < end; i++) {
+    const int32_t var = fmu_number(f, refs[i]);
+    if (var < 0 || (f->kind_of_ref[refs[i]] & FMU_REAL) == 0) return false;
+    if (continuous_inputs && f->roles[var].input < 0) return false;
+  }
+  return true;
+}
+
+// The references are checked for the first instance only: all have the same variables.
+static bool allowed(const fmu* f, const fmu* of_references, const cpl_evaluation* e) {
+  if (f->state != FMU_CONTINUOUS || f->stepping || !isfinite(e->t)) return false;
+  for (int32_t i = e->first[0]; e->inputs != NULL && i < e->first[1]; i++)
+    if (isnan(e->u[i])) return false;
+  if (e->inputs != NULL && !are_reals(of_references, e->inputs, e->first[0], e->first[1], true))
+    return false;
+  return e->outputs == NULL ||
+         are_reals(of_references, e->outputs, e->first[0], e->first[1], false);
+}
+
+static cpl_status evaluate(cpl_model* m, const cpl_evaluation* e) {
+  const cpl_component_ops* ops = m->base.ops;
+  const int32_t first = e->first[0];
+  const size_t n = (size_t)(e->first[1] - first);
+  cpl_status st = CPL_OK;
+  if (m->ops->evaluate != NULL) return m->ops->evaluate(&m, 1, e, &(size_t){0});
+  if (e->x != NULL) st = m->ops->set_time(m, e->t);
+  if (st == CPL_OK && e->x != NULL && m->base.desc->n_states > 0) st = m->ops->set_states(m, e->x);
+  if (st == CPL_OK && e->inputs != NULL && n > 0)
+    st = ops->set_real(&m->base, e->inputs + first, n, e->u + first);
+  if (st == CPL_OK && e->outputs != NULL && n > 0)
+    st = ops->get_real(&m->base, e->outputs + first, n, e->y + first);
+  if (st == CPL_OK && e->dx != NULL && m->base.desc->n_states > 0)
+    st = m->ops->get_derivatives(m, e->dx);
+  return st;
+}
+
+fmu_status fmu_evaluate(const char* function, void* const* instances, size_t n,
+                        const cpl_evaluation* all, size_t* done) {
+  cpl_evaluation e = *all;
+  for (*done = 0; *done < n; ++*done) {
+    fmu* f = instances[*done];
+    const size_t nx = (size_t)f->desc->n_states;
+    if (!allowed(f, instances[0], &e)) return FMU_WARNING;
+    if (e.x != NULL) f->time = e.t;
+    const cpl_status st = evaluate(f->model, &e);
+    const fmu_status status = st != CPL_OK ? fmu_result(f, function, st) : FMU_OK;
+    if (status != FMU_OK) return status;
+    e.first++;
+    if (e.x != NULL) e.x += nx;
+    if (e.dx != NULL) e.dx += nx;
+  }
+  return FMU_OK;
+}
