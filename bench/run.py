@@ -753,6 +753,23 @@ class Bench:
         one, two = (min(wall_seconds(sweep("x=final(left.x)", workers)) for _ in range(3)) for workers in (1, 2))
         self.report("the same study: 2 workers / 1 worker", two / one, f"({two:.2f} s / {one:.2f} s)", 1 / 1.9)
 
+    def sensitivities(self):
+        """Runs with sensitivities to n parameters / n + 1 runs without: CPU time of many runs of one stepper."""
+        examples = os.path.join(self.models, "..", "..", "examples")
+        plate = self.grid("plate", "c: " + os.path.join(self.models, "plate_cell.c"), 30, 30, 50, 100, 1e-8, [0])
+        cases = (("van der Pol", "van_der_pol/van_der_pol.c", "2000", "1e-8", "200", ["mu"], "x"),
+                 ("quarter car", "quarter_car/quarter_car.yaml", "2", "1e-9", "300", ["car.m", "car.d", "car.k_tyre"], "car.body.z"),
+                 ("race car", "race_car/race_car.yaml", "1", "1e-6", "40", ["fl.grip", "fr.grip", "fl.peak_x", "fl.peak_y"], "x"),
+                 ("plate of 900 cells, start values", plate, "50", "1e-8", "10", ["m0.T", "m50.T"], "m1.T"))
+        program = os.path.join(self.build, "bench", "sensitivities")
+        for name, file, stop, rtol, runs, to, of in cases:
+            def command(n):
+                return [program, os.path.join(examples, file), "cvode", stop, rtol, runs, str(n), *to, of]
+            n = len(to)
+            plain, exact, differences = (min(cpu_seconds(command(k)) for _ in range(3)) for k in (0, n, -n))
+            self.report(f"{name}: sensitivities to {n} / {n + 1} runs without", exact / plain / (n + 1),
+                        f"({1e3 * exact:.0f} ms / {n + 1} * {1e3 * plain:.0f} ms; by differences {1e3 * differences:.0f} ms)", 1)
+
 
 def main():
     build = os.path.abspath(sys.argv[1])
@@ -763,7 +780,7 @@ def main():
                      bench.other_platforms,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
                      bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,
-                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.threads, bench.cases, bench.studies):
+                     bench.delay_lines, bench.loops_as_rows, bench.many_states, bench.threads, bench.cases, bench.studies, bench.sensitivities):
             if not parts or part.__name__ in parts:
                 part()
     if "--json" in sys.argv:

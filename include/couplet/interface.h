@@ -194,6 +194,10 @@ typedef struct cpl_capabilities {
   bool own_thread;        ///< is called by the thread that calls the library, and by no other
   /// 1: some of its components are in other processes; 2: it is. Calls of several of these overlap.
   uint8_t remote;
+  /// Directional derivatives also with respect to Reals that are constant between events
+  /// (parameters, discrete variables). 2: derivatives and continuous outputs depend on nothing else
+  /// that is Real; 1: there are components without, which refuse theirs.
+  uint8_t parameter_directions;
   int32_t input_derivatives;   ///< highest order of input derivatives it interpolates with
   int32_t output_derivatives;  ///< highest order of output derivatives it gives
 } cpl_capabilities;
@@ -341,7 +345,9 @@ typedef struct cpl_component_ops {
   cpl_status (*serialize)(cpl_component* c, const cpl_snapshot* snapshot, cpl_binary* bytes);
   cpl_status (*deserialize)(cpl_component* c, const cpl_binary* bytes, cpl_snapshot* snapshot);
   /// Change of the unknowns (derivatives, outputs, and cpl_variable.inner_output) when the knowns
-  /// (states and continuous inputs) change by seed, at the present point.
+  /// (states and continuous inputs) change by seed, at the present point. With
+  /// can.parameter_directions Reals that are constant between events are knowns, too: each changes
+  /// by its own seed, also where the model, or a coupling, computes it from others at events.
   cpl_status (*directional)(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                             const uint32_t* knowns, size_t n_knowns, const double* seed,
                             double* sensitivity);

@@ -30,6 +30,7 @@ typedef struct cpl_sensitivity_def {
   size_t n_of;
   const char* const* to;  ///< Real parameters, inputs, and states (their start values)
   size_t n_to;
+  bool differences;  ///< do not use the model's own directional derivatives
 } cpl_sensitivity_def;
 
 CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()
@@ -41,10 +42,12 @@ CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()
 /// s = dx/dk is integrated with x: s' = f_x s + f_k, by central differences between two instances
 /// of the model with k a little larger and smaller, which stay on x + s dk and x - s dk:
 /// derivatives contain couplings, loops, dependent parameters, initial equations and discrete
-/// Reals. At an event the two instances have it at the times that they have it, so that
-/// sensitivities jump as the event time changes with k. Where an event is not differentiable (two
-/// instances that branch differently, an indicator that touches zero) the run fails with the time
-/// and the names.
+/// Reals. Between events directional derivatives replace the differences where the model has them
+/// (cpl_capabilities.parameter_directions, or k does not change a parameter of a model without):
+/// one evaluation per k instead of two. They are compared with differences after each event. At an
+/// event the two instances have it at the times that they have it, so that sensitivities jump as
+/// the event time changes with k. Where an event is not differentiable (two instances that branch
+/// differently, an indicator that touches zero) the run fails with the time and the names.
 ///
 /// Start values that belong to `to` are set as usual (cpl_start) before the initialisation. Where
 /// the model has constraints, sensitivities are kept on their tangent space.

@@ -731,6 +731,7 @@ static void offer(cpli_aggregate* a) {
     ops->set_history = cpli_aggregate_set_history;
   }
   can->directional = a->n_varying == 0 && cpli_direction_exact(a->direction);
+  if (can->directional) can->parameter_directions = cpli_direction_covers_held(a) ? 2 : 1;
   ops->directional = can->directional ? cpli_aggregate_directional : NULL;
 }
 

@@ -429,8 +429,11 @@ void cpli_direction_destroy(struct cpli_direction* d);
 /// Whether the whole has exact derivatives: all components give theirs, and all couplings have
 /// gradients. Nullable: d
 bool cpli_direction_exact(const struct cpli_direction* d);
-/// The operation of the component. Knowns are states and continuous inputs of the whole, unknowns
-/// all variables whose change is defined by that of the knowns.
+/// Whether that includes all derivatives with respect to Reals that are constant between events.
+bool cpli_direction_covers_held(const cpli_aggregate* a);
+/// The operation of the component. Knowns are states and continuous inputs of the whole, and Reals
+/// that are constant between events of components that have derivatives with respect to them;
+/// unknowns are all variables whose change is defined by that of the knowns.
 cpl_status cpli_aggregate_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                                       const uint32_t* knowns, size_t n_knowns, const double* seed,
                                       double* sensitivity);

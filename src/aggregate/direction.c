@@ -16,13 +16,19 @@
 #include "model/sparsity.h"
 
 typedef struct share {  // of a component
-  int32_t first;        // its states, coupled inputs and free inputs, in known and seed
+  int32_t first;        // its states, coupled inputs, free inputs and held Reals, in known and seed
   int32_t n_known;      // states and coupled inputs
   int32_t n_all;        // with free inputs, which are set from outside
-  bool moves;           // a state or input changes
+  int32_t n_held;       // with Reals that are constant between events
+  bool moves;           // anything of these changes
   bool free_moves;      // a free input changes
+  bool held_moves;      // a Real that is constant between events changes
   int32_t requested;    // the first unknown it is asked for; -1: none
 } share;
+
+typedef struct held_node {
+  int32_t node, place;
+} held_node;
 
 // Where the change of a variable of a component is found, if not in the seed.
 enum { HIDDEN = -3, CONSTANT = -2, ASKED = -1 };
@@ -37,8 +43,10 @@ typedef struct cpli_direction {
   int32_t* position;     // node: its position in seed (an input, or a state that is read), or as
                          // above
   double* change;        // of the nodes
-  bool exact;            // all components and couplings have derivatives
-  bool fails;            // a component failed once: differences are used
+  held_node* held;       // nodes that are constant between events, with a place in seed
+  int32_t n_held;
+  bool exact;  // all components and couplings have derivatives
+  bool fails;  // a component failed once: differences are used
   double *x, *base, *moved;
   // scratch of requests, with room for all nodes and for the largest request so far
   uint32_t* asked;
@@ -56,6 +64,14 @@ typedef struct cpli_direction {
 
 static bool is_continuous(const cpl_variable* v) {
   return v->type == CPL_REAL && v->variability == CPL_VARIABILITY_CONTINUOUS;
+}
+
+static bool is_held(const cpl_variable* v) {
+  return v->variability <= CPL_VARIABILITY_DISCRETE && v->causality != CPL_CAUSALITY_INDEPENDENT;
+}
+
+static bool is_held_node(const cpli_aggregate* a, const cpli_node* node) {
+  return node->discrete || (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_PARAMETER);
 }
 
 // FMI allows derivatives of outputs and state derivatives, not of other variables. A composed model
@@ -128,6 +144,22 @@ static bool have_gradients(const cpli_aggregate* a) {
   return true;
 }
 
+// Reals that are constant between events, of a component that has derivatives with respect to them.
+static void place_held(const cpli_aggregate* a, direction* d, int32_t k) {
+  const cpli_part* part = &a->parts[k];
+  const cpl_description* desc = part->m->base.desc;
+  share* s = &d->shares[k];
+  int32_t* place = d->place + part->first_var;
+  s->n_held = s->n_all;
+  if (part->m->base.can.parameter_directions == 0) return;
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    const cpl_variable* v = &desc->vars[i];
+    if (place[i] == CONSTANT && v->type == CPL_REAL && v->alias_of < 0 && is_held(v))
+      place[i] = s->first + s->n_held++;
+  }
+  unite_aliases(desc, place);
+}
+
 // Whether every node has derivatives.
 static bool place_nodes(const cpli_aggregate* a, direction* d) {
   for (int32_t i = 0; i < a->n_nodes; i++) {
@@ -150,7 +182,8 @@ static bool place_all(const cpli_aggregate* a, direction* d) {
     d->exact = place_variables(a, d, k) && d->exact;
     if (a->parts[k].n_states > 0 && a->parts[k].m->base.ops->directional == NULL) return false;
     place_inputs(a, d, k);
-    first += d->shares[k].n_all;
+    place_held(a, d, k);
+    first += d->shares[k].n_held;
   }
   return place_nodes(a, d);
 }
@@ -168,9 +201,18 @@ static void fill(const cpli_aggregate* a, direction* d) {
   }
 }
 
+static void list_held(const cpli_aggregate* a, direction* d) {
+  for (int32_t i = 0; i < a->n_nodes; i++) {
+    const cpli_node* node = &a->nodes[i];
+    if (node->part < 0 || !node->discrete || node->type != CPL_REAL) continue;
+    int32_t place = d->place[a->parts[node->part].first_var + node->var];
+    if (place >= 0) d->held[d->n_held++] = (held_node){i, place};
+  }
+}
+
 static int32_t count_seeds(const cpli_aggregate* a, const direction* d) {
   const share* last = a->n_parts > 0 ? &d->shares[a->n_parts - 1] : NULL;
-  return last != NULL ? last->first + last->n_all : 0;
+  return last != NULL ? last->first + last->n_held : 0;
 }
 
 static bool reserve(direction* d, size_t n) {
@@ -191,7 +233,8 @@ static bool allocate(const cpli_aggregate* a, direction* d) {
   size_t seeds = (size_t)count_seeds(a, d);
   d->known = cpli_alloc(d->ctx, seeds + states, sizeof *d->known);
   d->seed = cpli_alloc(d->ctx, seeds + nodes + 3 * states, sizeof *d->seed);
-  if (d->known == NULL || d->seed == NULL || !reserve(d, nodes)) return false;
+  d->held = cpli_alloc(d->ctx, nodes, sizeof *d->held);
+  if (d->known == NULL || d->seed == NULL || d->held == NULL || !reserve(d, nodes)) return false;
   d->derivative = d->known + seeds;
   d->change = d->seed + seeds;
   d->x = d->change + nodes;
@@ -217,6 +260,7 @@ cpl_status cpli_direction_make(cpli_aggregate* a, struct cpli_direction** out) {
     return there ? CPL_OK : cpli_nomem(ctx);
   }
   fill(a, d);
+  list_held(a, d);
   *out = d;
   return CPL_OK;
 }
@@ -228,6 +272,7 @@ void cpli_direction_destroy(struct cpli_direction* d) {
   cpli_free(d->ctx, d->position);
   cpli_free(d->ctx, d->known);
   cpli_free(d->ctx, d->seed);
+  cpli_free(d->ctx, d->held);
   cpli_free(d->ctx, d->asked);
   cpli_free(d->ctx, d->got);
   cpli_free(d->ctx, d->of);
@@ -238,6 +283,22 @@ void cpli_direction_destroy(struct cpli_direction* d) {
 
 bool cpli_direction_exact(const struct cpli_direction* d) { return d != NULL && d->exact; }
 
+bool cpli_direction_covers_held(const cpli_aggregate* a) {
+  bool all = cpli_direction_exact(a->direction);
+  for (int32_t i = 0; i < a->n_links; i++) {
+    const cpl_function* f = &a->links[i].def.function;
+    all = all && (f->value == NULL || f->gradient != NULL || f->n_sources == 0);
+  }
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    const cpl_component* part = &a->parts[k].m->base;
+    bool any = a->parts[k].n_states > 0;
+    for (int32_t i = 0; i < part->desc->n_vars && !any; i++)
+      any = part->desc->vars[i].causality == CPL_CAUSALITY_OUTPUT;
+    all = all && (!any || part->can.parameter_directions > 1);
+  }
+  return all;
+}
+
 //------------------------------------ walk ------------------------------------
 
 double* cpli_direction_of(cpli_aggregate* a, int32_t node) { return &a->direction->change[node]; }
@@ -245,8 +306,16 @@ double* cpli_direction_of(cpli_aggregate* a, int32_t node) { return &a->directio
 cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, double* out) {
   const double* change = a->direction->change;
   bool moves = false;
+  if (l->def.function.value == NULL) {
+    *out = l->def.factor * change[l->sources[0]];
+    return CPL_OK;
+  }
   *out = 0;
-  for (int32_t i = 0; i < l->n_sources; i++) moves = moves || change[l->sources[i]] != 0;
+  for (int32_t i = 0; i < l->n_sources; i++) {
+    if (change[l->sources[i]] == 0) continue;
+    moves = true;
+    if (is_held_node(a, &a->nodes[l->sources[i]])) l->known = false;  // constant for the others
+  }
   cpl_status st = moves ? cpli_coupling_gradient(a, l) : CPL_OK;
   for (int32_t i = 0; i < l->n_sources && moves && st == CPL_OK; i++) {
     // a gradient may be infinite, as that of a root at zero
@@ -263,8 +332,8 @@ static cpl_status ask(cpli_aggregate* a, int32_t part, const uint32_t* refs, siz
   if (n == 0) return CPL_OK;
   memset(out, 0, n * sizeof *out);
   if (!s->moves) return CPL_OK;
-  return c->ops->directional(c, refs, n, d->known + s->first,
-                             (size_t)(s->free_moves ? s->n_all : s->n_known), d->seed + s->first,
+  const int32_t known = s->held_moves ? s->n_held : s->free_moves ? s->n_all : s->n_known;
+  return c->ops->directional(c, refs, n, d->known + s->first, (size_t)known, d->seed + s->first,
                              out);
 }
 
@@ -276,8 +345,8 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
     if (position == ASKED) {
       d->of[n] = node;
       d->asked[n++] = p->refs[i];
-    } else {
-      d->change[node] = position >= 0 ? d->seed[position] : 0;
+    } else if (position >= 0) {
+      d->change[node] = d->seed[position];
     }
   }
   cpl_status st = ask(a, op->part, d->asked, n, d->got);
@@ -316,9 +385,12 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const
 static void begin(cpli_aggregate* a) {
   direction* d = a->direction;
   d->walked = -1;
-  memset(d->seed, 0, (size_t)count_seeds(a, d) * sizeof *d->seed);
   memset(d->change, 0, (size_t)a->n_nodes * sizeof *d->change);
-  for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].moves = d->shares[k].free_moves = false;
+  for (int32_t k = 0; k < a->n_parts; k++) {
+    share* s = &d->shares[k];
+    memset(d->seed + s->first, 0, (size_t)(s->held_moves ? s->n_held : s->n_all) * sizeof *d->seed);
+    s->moves = s->free_moves = s->held_moves = false;
+  }
 }
 
 // Changes in events are none: what is discrete is constant, and the values at the current point are
@@ -404,28 +476,38 @@ static cpl_status refuse(const cpli_aggregate* a, uint32_t ref, const char* why)
   return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, name, a->t, "%s %s", name, why);
 }
 
-// The change of a state or of an input that is set from outside.
-static cpl_status seed_one(cpli_aggregate* a, uint32_t ref, double seed) {
+// Discrete nodes that couplings read change as the variables that they show.
+static void seed_discrete_nodes(cpli_aggregate* a) {
+  direction* d = a->direction;
+  for (int32_t i = 0; i < d->n_held; i++) d->change[d->held[i].node] = d->seed[d->held[i].place];
+}
+
+// The change of a state, of an input that is set from outside, or of what is constant between
+// events.
+static cpl_status seed_one(cpli_aggregate* a, uint32_t ref, double seed, bool* any_held) {
   static const char no_known[] =
-      "is neither a state nor a continuous input: there are no derivatives with respect to it";
+      "is neither a state nor a continuous input, nor a parameter of a model with derivatives "
+      "with respect to parameters: there are no derivatives with respect to it";
   direction* d = a->direction;
   if (ref >= (uint32_t)a->desc->n_vars) return refuse(a, ref, "");
   int32_t var = (int32_t)ref, signal = var - a->n_part_vars;
   if (signal >= 0) {
-    bool input = a->signals[signal].kind == CPL_SIGNAL_INPUT;
-    if (!input || !cpli_is_smooth(&a->nodes[a->first_signal + signal]))
-      return refuse(a, ref, no_known);
+    const cpli_node* node = &a->nodes[a->first_signal + signal];
+    bool input = a->signals[signal].kind == CPL_SIGNAL_INPUT && cpli_is_smooth(node);
+    if (!input && !is_held_node(a, node)) return refuse(a, ref, no_known);
     d->change[a->first_signal + signal] += seed;
     return CPL_OK;
   }
   share* s = &d->shares[a->shared_desc->routes[var].component];
   int32_t place = d->place[var];
   bool state = place >= 0 && place < s->first + a->parts[s - d->shares].n_states;
-  bool free = place >= s->first + s->n_known;
+  bool free = place >= s->first + s->n_known, held = place >= s->first + s->n_all;
   if (!state && !free) return refuse(a, ref, no_known);
   d->seed[place] += seed;
   s->moves = s->moves || seed != 0;
-  s->free_moves = s->free_moves || (free && seed != 0);
+  s->free_moves = s->free_moves || (free && !held && seed != 0);
+  s->held_moves = s->held_moves || (held && seed != 0);
+  *any_held = *any_held || held;
   return CPL_OK;
 }
 
@@ -460,7 +542,9 @@ static cpl_status move(cpli_aggregate* a, const uint32_t* knowns, size_t n, cons
   cpl_status st = CPL_OK;
   if (a->phase != CPLI_PLAN_CONTINUOUS) cpli_aggregate_forget_gradients(a);
   begin(a);
-  for (size_t i = 0; i < n && st == CPL_OK; i++) st = seed_one(a, knowns[i], seed[i]);
+  bool any_held = false;
+  for (size_t i = 0; i < n && st == CPL_OK; i++) st = seed_one(a, knowns[i], seed[i], &any_held);
+  if (any_held) seed_discrete_nodes(a);
   if (st == CPL_OK) st = follow(a);
   return st == CPL_OK ? remember(a, knowns, n, seed) : st;
 }

@@ -91,6 +91,7 @@ cpl_status cpli_rows_use(cpl_model* m, size_t* n) {
   a->rows = r;
   a->component_ops.directional = NULL;  // the values of loops are independent from here on
   m->base.can.directional = false;
+  m->base.can.parameter_directions = 0;
   take_loops(a);
   cpl_status st = algebraics > 0 ? turn_parts(a) : CPL_OK;
   return st < 0 ? st : renew_newton(a);

@@ -91,6 +91,7 @@ static cpl_status forward(cpl_component* whole, const cpli_access* run) {
   if (run->set && run->type == CPL_REAL && s->phase == SENS_MADE) note_starts(s, run);
   cpl_status st = run->set ? note_motion(s, run) : CPL_OK;
   if (st == CPL_OK) st = cpli_access_values(&s->m->base, run);
+  s->point += run->set;
   return run->set && st == CPL_OK ? set_perturbed(s, run) : st;
 }
 
@@ -163,10 +164,12 @@ static void forget_run(cpli_sens* s) {
   s->next = INFINITY;
   s->crossed_at = s->shifted_at = NAN;
   s->step = s->longest = 0;
-  s->placed = s->moves = s->touches = s->began = s->switched = s->has_slopes = false;
+  s->point++;
+  s->moves = s->touches = s->began = s->switched = s->has_slopes = false;
   for (size_t i = 0; i < s->n_to; i++) {
     const cpl_variable* v = &d->vars[s->to[i].var];
     s->to[i].start = v->has_start ? v->start : 0;
+    s->to[i].direct = false;
   }
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     p->next = INFINITY;
@@ -263,11 +266,13 @@ static cpl_status make(cpli_sens* s, const char* name, const cpl_sensitivity_def
   if (s->to == NULL || s->of == NULL || s->of_vars == NULL || s->base.base.name == NULL)
     return cpli_nomem(ctx);
   s->n_to = def->n_to;
+  s->only_differences = def->differences;
   cpl_status st = cpl_source_make_model(s->source, name, &s->m);
   if (st < 0) return st;
   st = cpli_sens_describe(s, def);
   if (st >= 0) st = make_instances(s);
   if (st >= 0) st = cpli_sens_make_point(s);
+  if (st >= 0) st = cpli_sens_make_exact(s);
   if (st >= 0) st = cpli_sens_make_newton(s);
   if (st >= 0) st = cpli_sens_make_events(s);
   if (st >= 0) forget_run(s);

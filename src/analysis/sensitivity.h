@@ -4,9 +4,10 @@
 // The composer of sensitivities: a model becomes a model whose states are x and, for each parameter
 // k, s = dx/dk. Two perturbed instances per parameter, with k a little larger and smaller, are
 // evaluated at x + s dk and x - s dk; their difference is every derivative that is needed: slopes,
-// variables, constraints, and states after an event. sensitivity.c makes it and has the values,
-// sensitivity_describe.c the variables, sensitivity_point.c continuous time, sensitivity_newton.c
-// the linear system, sensitivity_events.c the events.
+// variables, constraints, and states after an event. Where the model has directional derivatives,
+// they replace the differences between events. sensitivity.c makes it and has the values,
+// sensitivity_describe.c the variables, sensitivity_point.c continuous time, sensitivity_exact.c
+// directional derivatives, sensitivity_newton.c the linear system, sensitivity_events.c the events.
 #pragma once
 
 #include "couplet/jacobian.h"
@@ -36,9 +37,16 @@ typedef struct cpli_sens_parameter {
   int32_t var, named;  // the variable, and perhaps an alias of it by which it was named
   uint32_t ref;        // in the model
   bool is_state;
-  double start;          // its value
-  double scale;          // its magnitude
-  double width;          // between the two values
+  double start;       // its value
+  double scale;       // its magnitude
+  double width;       // between the two values
+  int64_t placed_at;  // the point at which its instances are
+  bool direct;        // directional derivatives are used until the next event
+  uint32_t* known;    // states, and what has another value in the two instances
+  double* seed;       // the direction
+  size_t n_known;
+  double* of_values;     // derivatives of the unknowns
+  int64_t of_at;         // the point that they belong to
   cpli_perturbed of[2];  // above, below
 } cpli_sens_parameter;
 
@@ -70,9 +78,22 @@ typedef struct cpli_sens {
   double *x, *dx;                // n * (1 + n_to)
   double *at, *above, *below;    // n, of perturbed instances
   double *f, *before, *f_after;  // n: slopes at the event, states before it, slopes after it
-  bool placed;                   // perturbed instances are at the present point
+  double* nominal;               // n: of the states, since the last event
+  int64_t point;                 // number of the present point
   double *residual, *residuals[2];
   double* gradients;  // nc * n
+
+  // directional derivatives
+  bool only_differences;           // they are not wanted
+  bool can_direct;                 // the model has some
+  uint32_t* held;                  // references of what is constant between events, and of inputs
+  size_t n_held, n_constant;       // n_constant: without inputs, which are last
+  double* held_values;             // 2 * n_held
+  uint32_t *derivative, *unknown;  // references: n; outputs among `of`
+  size_t n_unknown;
+  int32_t *of_state, *of_unknown;  // n_of: its place in the states or unknowns; -1: none
+  double *slope, *difference;      // n
+  int64_t steps, next_check;       // since the last event
 
   // events
   double next;        // time event of the model
@@ -125,12 +146,28 @@ cpl_status cpli_sens_follow(cpli_sens* s);
 
 /// The perturbed instances at the present point.
 cpl_status cpli_sens_place(cpli_sens* s);
+/// Differences of the slopes of the instances of one parameter.
+cpl_status cpli_sens_differences(cpli_sens* s, cpli_sens_parameter* k, double* out);
 /// One of them at a time later by `shift`, with states later by that much.
 cpl_status cpli_sens_move(cpli_sens* s, const cpli_sens_parameter* k, cpli_perturbed* p,
                           double shift);
 cpl_status cpli_sens_pairs(cpli_sens* s, const uint32_t* pairs, size_t n, double* values);
 cpl_status cpli_sens_slopes(cpli_sens* s, double* dx);
 cpl_status cpli_sens_make_point(cpli_sens* s);
+
+//------------------------------------ sensitivity_exact.c ------------------------------------
+
+cpl_status cpli_sens_make_exact(cpli_sens* s);
+/// The derivatives of the sensitivities to k, where k->direct. Where the model fails, k->direct
+/// becomes false and differences are to be used.
+cpl_status cpli_sens_direct(cpli_sens* s, cpli_sens_parameter* k, double* out);
+/// The derivative of variable `of` number j, where cpli_sens_has_direct_value().
+cpl_status cpli_sens_direct_value(cpli_sens* s, cpli_sens_parameter* k, size_t j, double* out);
+bool cpli_sens_has_direct_value(const cpli_sens* s, const cpli_sens_parameter* k, size_t j);
+/// In continuous time after an event: whether directional derivatives are used.
+cpl_status cpli_sens_begin_direct(cpli_sens* s);
+/// After a step: whether they are still right.
+void cpli_sens_verify_direct(cpli_sens* s);
 
 //------------------------------------ sensitivity_newton.c ------------------------------------
 

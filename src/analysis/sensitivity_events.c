@@ -207,10 +207,12 @@ cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end) {
   if (st == CPL_OK) st = find_times(s);
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     bool ignored_event = false, ignored_end = false;
+    if (!p->m->base.can.completed_step) continue;
     if (st == CPL_OK) st = cpli_sens_move(s, k, p, p->shift);
     if (st == CPL_OK) st = p->m->ops->completed_step(p->m, &ignored_event, &ignored_end);
   }
-  s->placed = false;
+  s->point++;
+  if (st == CPL_OK && s->crossed_at != s->t && s->t < s->next) cpli_sens_verify_direct(s);
   return st;
 }
 
@@ -419,8 +421,11 @@ cpl_status cpli_sens_enter_continuous(cpl_model* m) {
   if (st == CPL_OK) st = read_states(s);
   if (st == CPL_OK && s->touches) st = check_touch(s);
   s->phase = SENS_CONTINUOUS;
-  s->placed = s->moves = s->touches = s->has_slopes = false;
+  s->point++;
+  s->moves = s->touches = s->has_slopes = false;
   if (st == CPL_OK && s->n > 0 && s->began && !s->switched) st = compare_slopes(s);
+  if (st == CPL_OK && s->n > 0) st = s->m->ops->get_nominals(s->m, s->nominal);
+  if (st == CPL_OK) st = cpli_sens_begin_direct(s);
   if (st == CPL_OK) st = note_signs(s);
   s->switched = false;
   s->began = true;

@@ -3,6 +3,7 @@
 //
 // A model with its sensitivities in continuous time. Perturbed instances are brought to the present
 // point when the first of their values is needed.
+#include <float.h>
 #include <math.h>
 
 #include "analysis/rest.h"
@@ -21,25 +22,106 @@ cpl_status cpli_sens_move(cpli_sens* s, const cpli_sens_parameter* k, cpli_pertu
   return st == CPL_OK && s->n > 0 ? p->m->ops->set_states(p->m, s->at) : st;
 }
 
-cpl_status cpli_sens_place(cpli_sens* s) {
+static cpl_status place(cpli_sens* s, cpli_sens_parameter* k) {
   cpl_status st = CPL_OK;
-  if (s->placed || s->phase != SENS_CONTINUOUS) return CPL_OK;
-  for (CPLI_EACH_PERTURBED(s, k, p)) {
-    if (st == CPL_OK) st = cpli_sens_move(s, k, p, 0);
-  }
-  s->placed = st == CPL_OK;
+  if (k->placed_at == s->point || s->phase != SENS_CONTINUOUS) return CPL_OK;
+  for (int side = 0; side < 2 && st == CPL_OK; side++) st = cpli_sens_move(s, k, &k->of[side], 0);
+  if (st == CPL_OK) k->placed_at = s->point;
   return st;
 }
 
+cpl_status cpli_sens_place(cpli_sens* s) {
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < s->n_to && st == CPL_OK; i++) st = place(s, &s->to[i]);
+  return st;
+}
+
+//------------------------------------ differences ------------------------------------
+
+// How far a change of k moves the states, relative to their size.
+static double reach(const cpli_sens* s, const cpli_sens_parameter* k) {
+  const double* along = cpli_sens_states(s, k);
+  double most = 0;
+  for (size_t i = 0; i < s->n; i++)
+    most = fmax(most, fabs(along[i]) / fmax(fabs(s->x[i]), s->nominal[i]));
+  return most;
+}
+
+static bool is_far(const cpli_sens* s, const cpli_sens_parameter* k) {
+  static const double far = 1e-4;
+  return reach(s, k) * k->width > far;
+}
+
+typedef cpl_status read_fn(cpl_model* m, const void* what, double* out);
+
+// One instance on both sides of the states: by a step in the direction of the sensitivities.
+static cpl_status along_states(cpli_sens* s, cpli_sens_parameter* k, read_fn* read,
+                               const void* what, size_t n, double* out) {
+  const double step = cbrt(DBL_EPSILON) / reach(s, k), *along = cpli_sens_states(s, k);
+  cpl_model* m = k->of[0].m;
+  for (int side = 0; side < 2; side++) {
+    double h = side == 0 ? step : -step;
+    for (size_t i = 0; i < s->n; i++) s->at[i] = s->x[i] + h * along[i];
+    cpl_status st = m->ops->set_states(m, s->at);
+    if (st == CPL_OK) st = read(m, what, s->above);
+    if (st != CPL_OK) return st;
+    for (size_t i = 0; i < n; i++) out[i] = (side == 0 ? 0 : out[i]) + s->above[i] / (2 * h);
+  }
+  return CPL_OK;
+}
+
+// Both instances at the states of the model.
+static cpl_status across(cpli_sens* s, cpli_sens_parameter* k, read_fn* read, const void* what,
+                         size_t n, double* out) {
+  double* values[] = {s->above, s->below};
+  cpl_status st = CPL_OK;
+  for (int side = 0; side < 2 && st == CPL_OK; side++) {
+    cpl_model* m = k->of[side].m;
+    st = m->ops->set_states(m, s->x);
+    if (st == CPL_OK) st = read(m, what, values[side]);
+  }
+  for (size_t i = 0; i < n; i++) out[i] += (s->above[i] - s->below[i]) / k->width;
+  return st;
+}
+
+// Differences of two instances, which are on x + s dk and x - s dk. Where s is so large that these
+// are far from x, states and k change one after the other.
+static cpl_status differences(cpli_sens* s, cpli_sens_parameter* k, read_fn* read, const void* what,
+                              size_t n, double* out) {
+  double* values[] = {s->above, s->below};
+  cpl_status st = place(s, k);
+  if (st == CPL_OK && s->phase == SENS_CONTINUOUS && s->n > 0 && is_far(s, k)) {
+    st = along_states(s, k, read, what, n, out);
+    if (st == CPL_OK) st = across(s, k, read, what, n, out);
+    k->placed_at = 0;
+    return st;
+  }
+  for (int side = 0; side < 2 && st == CPL_OK; side++) st = read(k->of[side].m, what, values[side]);
+  for (size_t i = 0; i < n; i++) out[i] = (s->above[i] - s->below[i]) / k->width;
+  return st;
+}
+
+static cpl_status read_derivatives(cpl_model* m, const void* what, double* out) {
+  (void)what;
+  return m->ops->get_derivatives(m, out);
+}
+
+static cpl_status read_value(cpl_model* m, const void* what, double* out) {
+  return m->base.ops->get_real(&m->base, what, 1, out);
+}
+
+cpl_status cpli_sens_differences(cpli_sens* s, cpli_sens_parameter* k, double* out) {
+  return differences(s, k, read_derivatives, NULL, s->n, out);
+}
+
 cpl_status cpli_sens_pairs(cpli_sens* s, const uint32_t* pairs, size_t n, double* values) {
-  cpl_status st = cpli_sens_place(s);
+  cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    const cpli_sens_parameter* k = &s->to[pairs[i] % s->n_to];
-    const uint32_t* of = &s->of[pairs[i] / s->n_to];
-    double above = 0, below = 0;
-    st = k->of[0].m->base.ops->get_real(&k->of[0].m->base, of, 1, &above);
-    if (st == CPL_OK) st = k->of[1].m->base.ops->get_real(&k->of[1].m->base, of, 1, &below);
-    values[i] = s->phase < SENS_EVENT ? NAN : (above - below) / k->width;
+    cpli_sens_parameter* k = &s->to[pairs[i] % s->n_to];
+    size_t j = pairs[i] / s->n_to;
+    if (cpli_sens_has_direct_value(s, k, j)) st = cpli_sens_direct_value(s, k, j, &values[i]);
+    else st = differences(s, k, read_value, &s->of[j], 1, &values[i]);
+    if (s->phase < SENS_EVENT) values[i] = NAN;
   }
   return st;
 }
@@ -47,13 +129,12 @@ cpl_status cpli_sens_pairs(cpli_sens* s, const uint32_t* pairs, size_t n, double
 // Before an event is over, instances have their own times: rows in between have states before it.
 cpl_status cpli_sens_slopes(cpli_sens* s, double* dx) {
   cpl_status st = s->n > 0 ? s->m->ops->get_derivatives(s->m, dx) : CPL_OK;
-  if (st == CPL_OK) st = cpli_sens_place(s);
-  for (size_t k = 0; k < s->n_to && st == CPL_OK && s->n > 0; k++) {
-    cpl_model *above = s->to[k].of[0].m, *below = s->to[k].of[1].m;
-    double* out = dx + s->n * (k + 1);
-    st = above->ops->get_derivatives(above, s->above);
-    if (st == CPL_OK) st = below->ops->get_derivatives(below, s->below);
-    for (size_t i = 0; i < s->n; i++) out[i] = (s->above[i] - s->below[i]) / s->to[k].width;
+  for (size_t i = 0; i < s->n_to && st == CPL_OK && s->n > 0; i++) {
+    cpli_sens_parameter* k = &s->to[i];
+    double* out = dx + s->n * (i + 1);
+    bool direct = k->direct && s->phase == SENS_CONTINUOUS;
+    if (direct) st = cpli_sens_direct(s, k, out);
+    if (st == CPL_OK && !(direct && k->direct)) st = cpli_sens_differences(s, k, out);
   }
   return st;
 }
@@ -65,7 +146,7 @@ static cpl_status set_time(cpl_model* m, double t) {
   cpl_status st = s->m->ops->set_time(s->m, t);
   if (t == s->t) return st;
   s->t = t;
-  s->placed = false;
+  s->point++;
   return st;
 }
 
@@ -73,7 +154,7 @@ static cpl_status set_time(cpl_model* m, double t) {
 static cpl_status set_states(cpl_model* m, const double* x) {
   cpli_sens* s = cpli_sens_of(m);
   memcpy(s->x, x, s->n * (1 + s->n_to) * sizeof *x);
-  s->placed = false;
+  s->point++;
   cpl_status st = s->n > 0 ? s->m->ops->set_states(s->m, x) : CPL_OK;
   if (s->phase == SENS_CONTINUOUS) return st;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
@@ -178,17 +259,18 @@ static const cpl_constraint_ops constraint_ops = {.size = sizeof constraint_ops,
 
 cpl_status cpli_sens_make_point(cpli_sens* s) {
   size_t all = s->n_most * (1 + s->n_to);
-  double** parts[] = {&s->at, &s->above, &s->below, &s->f, &s->before, &s->f_after};
+  double** parts[] = {&s->at, &s->above, &s->below, &s->f, &s->before, &s->f_after, &s->nominal};
   s->x = cpli_arena_alloc(&s->arena, all, sizeof *s->x);
   s->dx = cpli_arena_alloc(&s->arena, all, sizeof *s->dx);
   s->gradients = cpli_arena_alloc(&s->arena, s->nc_most * s->n_most, sizeof *s->gradients);
   s->residual = cpli_arena_alloc(&s->arena, 3 * s->nc_most, sizeof *s->residual);
-  double* room = cpli_arena_alloc(&s->arena, CPLI_COUNT(parts) * s->n_most, sizeof *room);
+  size_t each = s->n_most > 0 ? s->n_most : 1;
+  double* room = cpli_arena_alloc(&s->arena, CPLI_COUNT(parts) * each, sizeof *room);
   if (s->x == NULL || s->dx == NULL || s->gradients == NULL || s->residual == NULL || room == NULL)
     return cpli_nomem(s->base.base.ctx);
   s->residuals[0] = s->residual + s->nc_most;
   s->residuals[1] = s->residual + 2 * s->nc_most;
-  for (size_t i = 0; i < CPLI_COUNT(parts); i++) *parts[i] = room + i * s->n_most;
+  for (size_t i = 0; i < CPLI_COUNT(parts); i++) *parts[i] = room + i * each;
   const cpl_model_ops* of = s->m->ops;
   s->ops = (cpl_model_ops){.size = sizeof s->ops,
                            .enter_event = cpli_sens_enter_event,

@@ -567,9 +567,8 @@ static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
 
 static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
-  size_t numbers = (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na +
-                   2 * (size_t)at->ny + at->nz + 2 * (size_t)at->nx + at->nu +
-                   cpli_cmodel_n_tangent(in->cm);
+  size_t numbers = (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na + (size_t)at->ny +
+                   at->nz + cpli_cmodel_n_directional(in->cm);
   in->v = cpli_alloc(ctx, numbers, sizeof(double));
   in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
@@ -585,11 +584,7 @@ static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   in->sought = in->guess + at->na;
   in->fresh_y = in->sought + at->na;
   in->z = in->fresh_y + at->ny;
-  in->seed_x = in->z + at->nz;
-  in->seed_u = in->seed_x + at->nx;
-  in->d_dx = in->seed_u + at->nu;
-  in->d_y = in->d_dx + at->nx;
-  cpli_cmodel_place_tangent(in, in->d_y + at->ny);
+  cpli_cmodel_place_directional(in, in->z + at->nz);
   in->values = (cpl_values){.x = in->v + at->x,
                             .u = in->v + at->u,
                             .p = in->v + at->p,
@@ -614,17 +609,19 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   in->cm = cm;
   in->host.report = take_report;
   in->name = cpli_strdup(ctx, name);
-  in->base = (cpl_model){.base = {.ops = &component_ops[to_bytes][has_directional],
-                                  .desc = &cm->desc,
-                                  .ctx = ctx,
-                                  .name = in->name,
-                                  .can = {.directional = has_directional,
-                                          .save_restore = true,
-                                          .serialize = to_bytes,
-                                          .completed_step = wants_steps,
-                                          // all instances share what the program has given
-                                          .own_thread = cm->host.user != NULL}},
-                         .ops = &in->ops};
+  in->base = (cpl_model){
+      .base = {.ops = &component_ops[to_bytes][has_directional],
+               .desc = &cm->desc,
+               .ctx = ctx,
+               .name = in->name,
+               .can = {.directional = has_directional,
+                       .parameter_directions = cpli_cmodel_has_parameter_directions(cm) ? 2 : 0,
+                       .save_restore = true,
+                       .serialize = to_bytes,
+                       .completed_step = wants_steps,
+                       // all instances share what the program has given
+                       .own_thread = cm->host.user != NULL}},
+      .ops = &in->ops};
   in->ops = model_ops;
   if (cm->at.na > 0) in->ops.evaluate = NULL;
   cpli_cmodel_constraint_ops(cm->def, &in->ops);

@@ -34,7 +34,7 @@ const char* cpli_cmodel_derivatives(const cpli_cmodel* cm) {
   return t != NULL && t->why != NULL ? t->why : "differences";
 }
 
-static bool has_parameters(const cpli_cmodel* cm) {
+bool cpli_cmodel_has_parameter_directions(const cpli_cmodel* cm) {
   const cpl_model_tangent* t = cm->tangent;
   return t != NULL && (t->derivatives_all != NULL || cm->at.nx == 0) &&
          (t->output_values_all != NULL || cm->at.ny == 0);
@@ -42,9 +42,10 @@ static bool has_parameters(const cpli_cmodel* cm) {
 
 //------------------------------------ memory ------------------------------------
 
-size_t cpli_cmodel_n_tangent(const cpli_cmodel* cm) {
+size_t cpli_cmodel_n_directional(const cpli_cmodel* cm) {
   const cpli_layout* at = &cm->at;
-  return cm->tangent == NULL ? 0 : (size_t)at->np + at->nw + at->na + at->nx + at->ny;
+  const size_t computed = cm->tangent != NULL ? (size_t)at->nx + at->ny : 0;
+  return cm->has_directional ? at->n + computed : 0;
 }
 
 static size_t aligned_size(const cpli_cmodel* cm) { return (cm->def->memory_size + 63) / 64 * 64; }
@@ -54,16 +55,16 @@ size_t cpli_cmodel_memory_size(const cpli_cmodel* cm) {
   return own ? 3 * aligned_size(cm) : cm->def->memory_size;
 }
 
-void cpli_cmodel_place_tangent(cpli_c_instance* in, double* to) {
+void cpli_cmodel_place_directional(cpli_c_instance* in, double* to) {
   const cpli_layout* at = &in->cm->at;
-  if (in->cm->tangent == NULL) return;
-  in->seed_p = to;
-  in->seed_w = in->seed_p + at->np;
-  in->seed_z = in->seed_w + at->nw;
-  in->tangent_dx = in->seed_z + at->na;
-  in->tangent_y = in->tangent_dx + at->nx;
-  in->tangent_seed = (cpl_values){
-      .x = in->seed_x, .u = in->seed_u, .p = in->seed_p, .w = in->seed_w, .z = in->seed_z};
+  if (!in->cm->has_directional) return;
+  in->d = to;
+  in->computed = to + at->n;
+  in->tangent_seed = (cpl_values){.x = in->d + at->x,
+                                  .u = in->d + at->u,
+                                  .p = in->d + at->p,
+                                  .w = in->d + at->w,
+                                  .z = in->d + at->a};
 }
 
 //------------------------------------ calls ------------------------------------
@@ -96,45 +97,53 @@ static cpl_status call_tangents(cpli_c_instance* in, bool all, bool want_dx, boo
   cpli_c_call call = {.at = &in->tangent_values, .seed = &in->tangent_seed};
   if (want_dx) {
     call.tangent = all ? t->derivatives_all : t->derivatives;
-    call.out = in->tangent_dx;
-    call.d_dx = in->d_dx;
+    call.out = in->computed;
+    call.d_dx = in->d + in->cm->at.dx;
     st = cpli_cmodel_invoke(in, "derivatives", run_tangent, &call);
   }
   if (want_y && st == CPL_OK) {
     call.tangent = all ? t->output_values_all : t->output_values;
-    call.out = in->tangent_y;
-    call.d_dx = in->d_y;
+    call.out = in->computed + in->cm->at.nx;
+    call.d_dx = in->d + in->cm->at.y;
     st = cpli_cmodel_invoke(in, "output_values", run_tangent, &call);
   }
   return st;
 }
 
 static cpl_status call_directional(cpli_c_instance* in, bool want_dx, bool want_y) {
-  cpli_c_call call = {.d_x = in->seed_x,
-                      .d_u = in->seed_u,
-                      .d_dx = want_dx ? in->d_dx : NULL,
-                      .d_y = want_y ? in->d_y : NULL};
+  const cpli_layout* at = &in->cm->at;
+  cpli_c_call call = {.d_x = in->d + at->x,
+                      .d_u = in->d + at->u,
+                      .d_dx = want_dx ? in->d + at->dx : NULL,
+                      .d_y = want_y ? in->d + at->y : NULL};
   return cpli_cmodel_invoke(in, "directional", run_directional, &call);
 }
 
 //------------------------------------ the operation ------------------------------------
 
-// The direction. Parameters are zero but during a call that has some.
+static bool is_discrete_output(const cpli_cmodel* cm, uint32_t ref) {
+  return ref >= cm->at.y && ref < cm->at.y + cm->at.ny && cm->discrete_output[ref - cm->at.y];
+}
+
+static cpl_status no_derivative(const cpli_c_instance* in, uint32_t ref) {
+  return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, NAN,
+                     "no derivative with respect to value reference %u", (unsigned)ref);
+}
+
+// The direction. Parameters and discrete variables are zero but during a call that has some.
 static cpl_status set_seed(cpli_c_instance* in, const uint32_t* knowns, size_t n,
                            const double* seed, bool* parameters) {
   const cpli_layout* at = &in->cm->at;
-  memset(in->seed_x, 0, at->nx * sizeof(double));
-  memset(in->seed_u, 0, at->nu * sizeof(double));
+  const uint32_t first = cpli_cmodel_has_parameter_directions(in->cm) ? 0 : at->u;
+  uint32_t min = at->u;
+  memset(in->d + at->u, 0, (at->dx - at->u) * sizeof(double));
   for (size_t i = 0; i < n; i++) {
     const uint32_t ref = knowns[i];
-    if (ref >= at->x && ref < at->dx) in->seed_x[ref - at->x] = seed[i];
-    else if (ref >= at->u && ref < at->x) in->seed_u[ref - at->u] = seed[i];
-    else if (ref < at->w && has_parameters(in->cm)) in->seed_p[ref - at->p] = seed[i];
-    else
-      return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, NAN,
-                         "no derivative with respect to value reference %u", (unsigned)ref);
-    *parameters = *parameters || ref < at->w;
+    if (ref >= first && ref < at->dx) in->d[ref] = seed[i];
+    else if (first > 0 || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
+    if (ref < min) min = ref;
   }
+  *parameters = min < at->u;
   return CPL_OK;
 }
 
@@ -157,15 +166,10 @@ cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, s
   }
   cpl_status st = set_seed(in, knowns, n_knowns, seed, &parameters);
   if (st == CPL_OK) st = evaluate(in, parameters, want_dx, want_y);
-  for (size_t i = 0; i < n_unknowns && st == CPL_OK; i++) {
-    uint32_t ref = unknowns[i];
-    if (ref >= at->y && ref < at->n) sensitivity[i] = in->d_y[ref - at->y];
-    else if (ref >= at->dx && ref < at->y) sensitivity[i] = in->d_dx[ref - at->dx];
-    else if (ref >= at->x && ref < at->dx)
-      sensitivity[i] = in->seed_x[ref - at->x];  // a state as output
-    else sensitivity[i] = 0;
+  for (size_t i = 0; i < n_unknowns && st == CPL_OK; i++)
+    sensitivity[i] = unknowns[i] < at->a ? in->d[unknowns[i]] : 0;
+  for (size_t i = 0; i < n_knowns && parameters; i++) {
+    if (knowns[i] < at->u) in->d[knowns[i]] = 0;
   }
-  for (size_t i = 0; i < n_knowns && parameters; i++)
-    if (knowns[i] < at->w) in->seed_p[knowns[i] - at->p] = 0;
   return st;
 }

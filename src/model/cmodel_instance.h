@@ -40,9 +40,8 @@ typedef struct cpli_c_instance {
   bool* recent;        // nz: the sign at the last accepted step or event
   double recent_time;  // of that
   int8_t* crossed;     // nz
-  double *seed_x, *seed_u, *d_dx, *d_y;  // of directional
-  double *seed_p, *seed_w, *seed_z;      // of the tangent functions, with the values below
-  double *tangent_dx, *tangent_y;
+  double* d;           // of directional derivatives: changes of all numbers, in the layout cm->at
+  double* computed;    // nx + ny: what the tangent functions compute besides
   cpl_values tangent_values, tangent_seed;
   char** text;        // ns: owned Strings
   const char** lent;  // ns: the Strings as passed to a handler
@@ -114,9 +113,11 @@ cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
 cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                                    const uint32_t* knowns, size_t n_knowns, const double* seed,
                                    double* sensitivity);
+/// Whether they cover parameters and discrete variables.
+bool cpli_cmodel_has_parameter_directions(const cpli_cmodel* cm);
 /// The numbers of an instance that they need, and their place.
-size_t cpli_cmodel_n_tangent(const cpli_cmodel* cm);
-void cpli_cmodel_place_tangent(cpli_c_instance* in, double* at);
+size_t cpli_cmodel_n_directional(const cpli_cmodel* cm);
+void cpli_cmodel_place_directional(cpli_c_instance* in, double* at);
 /// Of the model's memory, and of that of its tangent functions behind it.
 size_t cpli_cmodel_memory_size(const cpli_cmodel* cm);
 

@@ -82,6 +82,7 @@ cpl_capabilities cpl_component_capabilities(const cpl_component* c) {
   can.save_restore = can.save_restore && CPLI_OFFERS(c->ops, save);
   can.serialize = can.serialize && CPLI_OFFERS(c->ops, serialize);
   can.directional = can.directional && CPLI_OFFERS(c->ops, directional);
+  if (!can.directional) can.parameter_directions = 0;
   return can;
 }
 

@@ -69,9 +69,9 @@ static int32_t class_of_name(variant* v, const expr* e) {
 static int32_t class_of_value(analysis* a, const variant* v, int32_t member) {
   const char* name = a->s->name_text[member];
   const bool given = strcmp(name, "x") == 0 || strcmp(name, "u") == 0 || strcmp(name, "z") == 0;
-  const bool more = strcmp(name, "p") == 0 || strcmp(name, "t") == 0;
+  const bool more = strcmp(name, "p") == 0 || strcmp(name, "w") == 0 || strcmp(name, "t") == 0;
   if (given || (more && v->all)) return special_class(v, SPECIAL_VALUES);
-  if (more || strcmp(name, "w") == 0) return special_class(v, SPECIAL_IDLE);
+  if (more) return special_class(v, SPECIAL_IDLE);
   if (strcmp(name, "memory") == 0) return special_class(v, SPECIAL_MEMORY);
   return strcmp(name, "user") == 0 ? special_class(v, SPECIAL_LASTING) : -1;
 }

@@ -12,7 +12,7 @@
 // Classes beside those of the local variables.
 typedef enum special {
   SPECIAL_VALUES,   // v->x, v->u, v->z, ...: what derivatives are taken with respect to
-  SPECIAL_IDLE,     // v->w, ...: the others
+  SPECIAL_IDLE,     // v->p, ...: the others
   SPECIAL_MEMORY,   // v->memory
   SPECIAL_LASTING,  // what else outlives the call: variables that are not constant
   SPECIAL_RESULT,   // what the function returns
@@ -23,7 +23,7 @@ enum { MAX_PARAMETERS = 63, MAX_GLOBALS = 64, MAX_VARIANTS = 5000 };
 
 typedef struct variant {
   function* of;
-  bool all;        // with respect to parameters and time, too
+  bool all;        // with respect to everything else, too
   uint64_t given;  // the arguments that have a derivative, as bits
   int32_t number;  // in the generated text
   bool busy, done, written, changed;

@@ -8,9 +8,9 @@
 // Directions are passed as values: d->x, d->u, d->p, d->w, d->z and d->t are changes of the values
 // in v. d_dx and d_y are the changes of dx and y, which are computed, too.
 //   ..._of    the function that it was made of
-//   ..._all   for changes of parameters and time, too; NULL: those are not covered
-//   memory    they write to v->memory: they are called with a zeroed one of their own
-//   why       there are none
+//   ..._all   for changes of parameters, discrete variables and time, too; NULL: those are not
+//   covered memory    they write to v->memory: they are called with a zeroed one of their own why
+//   there are none
 #define CPLI_TANGENT_TYPE                                                                       \
   typedef struct cpl_model_tangent {                                                            \
     int (*derivatives_of)(const cpl_values* v, double* dx);                                     \

@@ -19,7 +19,7 @@ static const char begin_text[] =
 static const char* const members[] = {"derivatives", "output_values"};
 enum { N_MEMBERS = CPLI_COUNT(members) };
 
-// Whether with respect to states and inputs only, or to parameters and time, too.
+// Whether with respect to states and inputs only, or to everything else, too.
 static const char* const suffixes[] = {"", "_all"};
 
 //------------------------------------ the model ------------------------------------

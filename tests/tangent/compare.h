@@ -57,7 +57,7 @@ static inline void shift(const compared* c, const point_data* at, const point_da
   for (size_t i = 0; i < c->nu; i++) to->u[i] = at->u[i] + h * d->u[i];
   for (size_t i = 0; i < c->np; i++) to->p[i] = at->p[i] + h * d->p[i];
   for (size_t i = 0; i < c->nz; i++) to->z[i] = at->z[i] + h * d->z[i];
-  memcpy(to->w, at->w, c->nw * sizeof(double));
+  for (size_t i = 0; i < c->nw; i++) to->w[i] = at->w[i] + h * d->w[i];
   memset(to->memory, 0, c->memory_size);
   to->v.t = at->v.t + h * d->v.t;
 }

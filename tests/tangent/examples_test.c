@@ -66,7 +66,7 @@ static void fill(const opened* o, uint64_t* random, point_data* at, point_data* 
   at->v.t = 0.3 + 0.1 * next_random(random);
 }
 
-// Against differences: both functions, for states and inputs, then for parameters and time, too.
+// Against differences: both functions, for states and inputs, then for everything else, too.
 static int compare_model(const opened* o, const char* path) {
   compared c = sizes_of(o);
   uint64_t random = 7;
@@ -79,6 +79,11 @@ static int compare_model(const opened* o, const char* path) {
     for (size_t i = 0; all && i < c.np; i++)
       if (o->cm->desc.vars[o->cm->at.p + i].type == CPL_REAL)
         d.p[i] = fmax(fabs(at.p[i]), 0.1) * next_random(&random);
+    for (size_t i = 0; i < c.nw; i++) {
+      const bool real = o->cm->desc.vars[o->cm->at.w + i].type == CPL_REAL;
+      d.w[i] = all && real ? next_random(&random) : 0;
+      if (d.w[i] != 0) at.w[i] += 0.1 * next_random(&random);  // beside special values
+    }
     if (all) d.v.t = 1;
     c.f = o->t->derivatives_of;
     c.tangent = all ? o->t->derivatives_all : o->t->derivatives;
