@@ -174,9 +174,12 @@ static cpl_status add_model(cpli_sens* s) {
   const cpl_description* from = s->m->base.desc;
   cpl_description* d = &s->desc->desc;
   cpl_context* ctx = s->base.base.ctx;
-  memcpy((cpl_unit*)d->units, from->units, (size_t)from->n_units * sizeof *d->units);
-  memcpy((cpl_type_def*)d->types, from->types, (size_t)from->n_types * sizeof *d->types);
-  memcpy((cpl_array*)d->arrays, from->arrays, (size_t)from->n_arrays * sizeof *d->arrays);
+  if (from->n_units > 0)
+    memcpy((cpl_unit*)d->units, from->units, (size_t)from->n_units * sizeof *d->units);
+  if (from->n_types > 0)
+    memcpy((cpl_type_def*)d->types, from->types, (size_t)from->n_types * sizeof *d->types);
+  if (from->n_arrays > 0)
+    memcpy((cpl_array*)d->arrays, from->arrays, (size_t)from->n_arrays * sizeof *d->arrays);
   d->n_units = from->n_units;
   for (int32_t i = 0; i < from->n_vars; i++) {
     cpl_variable v = from->vars[i];

@@ -100,7 +100,8 @@ void cpli_crossings_list(cpli_integrate* s, cpli_serial* serial) {
   cpli_serial_real(serial, &k->longest);
   cpli_serial_real(serial, &k->seen);
   bool ordered = k->begin.t <= k->seen && (!k->stepped || k->seen <= k->end.t) &&
-                 (!k->has_before || k->sampled || k->before.t <= k->begin.t);
+                 (!k->has_before || k->sampled || k->before.t <= k->begin.t) &&
+                 (!k->stepped || s->at_end != NO_EVENT || k->end.t <= s->t_step);
   if (serial->st >= 0 && !ordered) cpli_serial_refuse(serial, "its times are not in order");
 }
 
