@@ -82,9 +82,23 @@ static cpl_status forward(cpl_component* c, const cpli_access* run) {
   return st;
 }
 
+// Inputs of the whole between events, as they are set in every evaluation where they are functions
+// of time. False: other values are set, too.
+static bool set_inputs(cpli_aggregate* a, const cpli_access* x) {
+  bool all = x->set && x->type == CPL_REAL && a->phase == CPLI_PLAN_CONTINUOUS;
+  const uint32_t first = (uint32_t)a->n_part_vars, n = (uint32_t)a->n_signals;
+  for (size_t i = 0; i < x->n && all; i++)
+    all = x->refs[i] - first < n && a->signals[x->refs[i] - first].kind == CPL_SIGNAL_INPUT;
+  for (size_t i = 0; i < x->n && all; i++)
+    a->value[a->first_signal + (int32_t)(x->refs[i] - first)] = ((const double*)x->values)[i];
+  a->fresh = a->fresh && !all;
+  return all;
+}
+
 // No coupling computes strings and binaries.
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
   cpli_aggregate* self = self_of(c);
+  if (set_inputs(self, a)) return CPL_OK;
   if (!a->set && self->pending && a->type == CPL_REAL && all_set(self, a->refs, a->n)) {
     for (size_t i = 0; i < a->n; i++) ((double*)a->values)[i] = self->x[self->state_of[a->refs[i]]];
     return CPL_OK;
@@ -210,16 +224,6 @@ static void destroy(cpl_component* c) {
 
 //------------------------------------ model ------------------------------------
 
-// Whether nothing would come of the end of a step: no component must be notified, no loop begins at
-// its values, no comparison waits for it.
-static bool ignores_steps(const cpli_aggregate* a) {
-  bool ignores =
-      a->n_settling == 0 && a->n_outside == 0 && a->plans[CPLI_PLAN_CONTINUOUS]->n_loops == 0;
-  for (int32_t k = 0; k < a->n_parts && ignores; k++)
-    ignores = !a->parts[k].m->base.can.completed_step && !a->parts[k].composite;
-  return ignores;
-}
-
 static cpl_status make_plans(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
   for (int i = CPLI_PLAN_INITIAL; i <= CPLI_PLAN_CONTINUOUS && st >= 0; i++) {
@@ -227,7 +231,7 @@ static cpl_status make_plans(cpli_aggregate* a) {
     a->plans[i] = NULL;
     st = cpli_plan_make(a, (cpli_eval_plan_kind)i, &a->plans[i]);
   }
-  a->ignores_steps = st >= 0 && ignores_steps(a);
+  if (st >= 0) st = cpli_indicators_plan(a);
   return st >= 0 && a->rows != NULL ? cpli_rows_match(a) : st;
 }
 
@@ -345,8 +349,8 @@ static cpl_status completed_step(cpl_model* m, bool* event, bool* end) {
   *event = *end = false;
   if (a->ignores_steps) return CPL_OK;
   completion all = {.a = a};
-  cpl_status st = cpli_evaluate(a);
-  if (st == CPL_OK) st = cpli_each_part(a, a->steps_of, complete_part, &all);
+  cpl_status st = a->notifies_none ? cpli_evaluate_conditions(a) : cpli_evaluate(a);
+  if (st == CPL_OK && !a->notifies_none) st = cpli_each_part(a, a->steps_of, complete_part, &all);
   *event = all.event != 0;
   *end = all.end != 0;
   if (st == CPL_OK) accept_point(a);

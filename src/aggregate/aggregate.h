@@ -206,6 +206,11 @@ typedef struct cpli_variant {
   bool verified;
 } cpli_variant;
 
+// A node whose value is that of a state.
+typedef struct cpli_state_node {
+  int32_t node, state;
+} cpli_state_node;
+
 typedef struct cpli_aggregate {
   cpl_model base;
   cpl_model_ops ops;
@@ -271,11 +276,16 @@ typedef struct cpli_aggregate {
   int32_t workers;  // threads that may call components at the same time
   cpli_parallel *derivatives_of, *indicators_of, *steps_of;  // a task per component. Nullable
   cpli_eval_plan_kind phase;
-  int64_t runs, events;    // counters: validity of values cached per run or between events
-  int64_t evaluations;     // likewise, of values cached at one point
-  int32_t stop;            // the event that requests a stop, from 1; 0: none
-  bool any_breaks;         // components may have kinks
-  bool ignores_steps;      // nothing is to be done when a step is completed
+  int64_t runs, events;  // counters: validity of values cached per run or between events
+  int64_t evaluations;   // likewise, of values cached at one point
+  int32_t stop;          // the event that requests a stop, from 1; 0: none
+  bool any_breaks;       // components may have kinks
+  bool ignores_steps;    // nothing is to be done when a step is completed
+  bool notifies_none;    // no component must be notified then
+  bool states_suffice;   // indicators follow from states, inputs and time: these states
+  cpli_state_node* deciding;
+  int32_t n_deciding;
+  bool uncoupled;          // one component, no input of which is coupled
   bool verified;           // the components' dependencies have been verified
   bool fresh;              // value[] belongs to the current point
   bool begun;              // the run has reached continuous time
@@ -517,10 +527,17 @@ void cpli_aggregate_forget_run(cpli_aggregate* a);   // everything that an earli
 /// The same of earlier times at which the current structure was that of the aggregate.
 void cpli_aggregate_forget_occurrence(cpli_aggregate* a);
 
-//------------------------------------ events.c ------------------------------------
+//------------------------------------ indicators.c ------------------------------------
 
+/// Once the plans are made: what is needed for them, and for the end of a step.
+cpl_status cpli_indicators_plan(cpli_aggregate* a);
+/// The values that comparisons and conditions depend on.
+cpl_status cpli_evaluate_conditions(cpli_aggregate* a);
 cpl_status cpli_aggregate_indicators(cpl_model* m, double* z);
 void cpli_aggregate_name_indicator(const cpl_model* m, size_t indicator, char* out, size_t size);
+
+//------------------------------------ events.c ------------------------------------
+
 cpl_status cpli_aggregate_enter_event(cpl_model* m);
 cpl_status cpli_aggregate_event_update(cpl_model* m, cpl_event_info* info);
 cpl_break cpli_aggregate_next_break(cpl_model* m, double t, double tolerance);

@@ -323,8 +323,17 @@ static cpl_status derive_part(void* user, int32_t k, int32_t worker) {
   return derive(r->a, part);
 }
 
+// Of one component that nothing is coupled to: its outputs are not needed.
+static cpl_status derive_alone(cpli_aggregate* a, double* dx) {
+  cpli_part* part = &a->parts[0];
+  cpl_status st = part->point != a->point ? give(a, part) : CPL_OK;
+  if (st == CPL_OK) a->pending = false;
+  return st == CPL_OK && part->n_states > 0 ? part->m->ops->get_derivatives(part->m, dx) : st;
+}
+
 cpl_status cpli_evaluate_derivatives(cpli_aggregate* a, double* dx) {
   bool early = !a->fresh && a->phase == CPLI_PLAN_CONTINUOUS;
+  if (early && a->uncoupled) return derive_alone(a, dx);
   const cpli_eval_plan* p = a->plans[a->phase];
   double* outer = a->derivatives;
   a->derivatives = early ? dx : NULL;

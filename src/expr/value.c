@@ -160,9 +160,27 @@ cpl_status cpli_expr_settle(const cpli_expr* expr, cpl_context* ctx, double t, c
   return evaluate(&u, &value);
 }
 
+// The value in a register before the first operation.
+static double operand(const cpli_expr* e, uint32_t i, double t, const double* values) {
+  if (i < e->n_slots) return values[i];
+  return i == expr_time(e) ? t : e->constants[i - e->n_slots - 1];
+}
+
+// One comparison of two operands, as most conditions are. False: it is something else, or an
+// operand is not a number.
+static bool compare(const cpli_expr* e, double t, const double* values, const double* frozen,
+                    double* z) {
+  const expr_instr* in = e->code;
+  if (e->n_code != 1 || in->op < OP_LT || in->op > OP_GE || in->c != 1) return false;
+  double x = operand(e, in->a, t, values), y = operand(e, in->b, t, values);
+  if (isnan(x) || isnan(y)) return false;
+  *z = cpli_expr_indicator(in->op, x, y, *frozen);
+  return true;
+}
+
 cpl_status cpli_expr_indicators(const cpli_expr* expr, cpl_context* ctx, double t,
                                 const double* values, const double* frozen, double* z) {
-  if (expr->n_relations == 0) return CPL_OK;
+  if (expr->n_relations == 0 || compare(expr, t, values, frozen, z)) return CPL_OK;
   for (uint32_t i = 0; i < expr->n_code; i++) {
     const expr_instr* in = &expr->code[i];
     if (!expr_is_relation(in->op) || in->c == 0) continue;

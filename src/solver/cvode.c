@@ -16,6 +16,7 @@
 #include "solver/solver.h"
 #include "solver/sun_newton.h"
 #include "solver/sundials.h"
+#include "solver/vectors.h"
 #ifdef CPL_SUNDIALS_PRIVATE
 #include "cvode_impl.h"
 #include "cvode_ls_impl.h"
@@ -78,20 +79,21 @@ static int correct(realtype t, N_Vector x, N_Vector correction, realtype reach, 
       s->ode.correct(s->ode.user, t, N_VGetArrayPointer(x), N_VGetArrayPointer(correction), e));
 }
 
-// CVODE's error weights, of the solution instead of x.
+// CVODE's error weights in one loop; with a shift of the solution instead of x.
 static int weights(N_Vector x, N_Vector out, void* user) {
   cvode* s = user;
   const double *at = N_VGetArrayPointer(x), *atol = N_VGetArrayPointer(s->atol);
-  double* w = N_VGetArrayPointer(out);
-  for (size_t i = 0; i < s->ode.n; i++)
-    w[i] = 1 / (s->rtol * fabs(at[i] + s->ode.shift[i]) + atol[i]);
-  return 0;
+  const double* shift = s->ode.shift;
+  double *w = N_VGetArrayPointer(out), least = INFINITY;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    double tolerance = s->rtol * fabs(shift != NULL ? at[i] + shift[i] : at[i]) + atol[i];
+    least = fmin(least, tolerance);
+    w[i] = 1 / tolerance;
+  }
+  return least > 0 ? 0 : -1;
 }
 
-static int set_tolerances(cvode* s) {
-  return s->ode.shift != NULL ? CVodeWFtolerances(s->mem, weights)
-                              : CVodeSVtolerances(s->mem, s->rtol, s->atol);
-}
+static int set_tolerances(cvode* s) { return CVodeWFtolerances(s->mem, weights); }
 
 //------------------------------------ its own linear solver ------------------------------------
 
@@ -326,12 +328,37 @@ static cpl_status step(cpli_solver* base, double t_limit, double max_step, doubl
   return CPL_OK;
 }
 
+#ifdef CPL_SUNDIALS_PRIVATE
+// CVodeGetDky for times inside the last step, with the same bits: the polynomial of the history.
+static bool evaluate_history(const cvode* s, double t, double* x) {
+  const CVodeMem k = s->mem;
+  double rounding = 100 * k->cv_uround * (fabs(k->cv_tn) + fabs(k->cv_hu));
+  if (k->cv_hu < 0 || !(t >= k->cv_tn - k->cv_hu - rounding && t <= k->cv_tn + rounding))
+    return false;
+  double at = (t - k->cv_tn) / k->cv_h, power[L_MAX] = {1};
+  int q = k->cv_q;
+  for (int j = 1; j <= q; j++) power[j] = power[j - 1] * at;
+  for (size_t i = 0; i < s->ode.n; i++) {
+    double sum = power[q] * NV_Ith_S(k->cv_zn[q], i);
+    for (int j = q - 1; j >= 0; j--) sum = power[j] * NV_Ith_S(k->cv_zn[j], i) + sum;
+    x[i] = sum;
+  }
+  return true;
+}
+#else
+static bool evaluate_history(const cvode* s, double t, double* x) {
+  (void)s, (void)t, (void)x;
+  return false;
+}
+#endif
+
 static cpl_status interpolate(cpli_solver* base, double t, double* x) {
   cvode* s = (cvode*)base;
   if (s->unmoved) {
     memcpy(x, N_VGetArrayPointer(s->x), s->ode.n * sizeof *x);
     return CPL_OK;
   }
+  if (evaluate_history(s, t, x)) return CPL_OK;
   N_VSetArrayPointer(x, s->lent);
   int flag = CVodeGetDky(s->mem, t, 0, s->lent);
   return flag < 0 ? failed(s, flag) : CPL_OK;
@@ -499,12 +526,12 @@ static bool attach_nonlinear_solver(cvode* s, bool adams) {
 
 static bool set_up(cvode* s, bool adams) {
   if (SUNContext_Create(NULL, &s->sun) < 0) return false;
-  s->x = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
-  s->atol = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  s->x = cpli_sun_vector(s->ode.n, s->sun);
+  s->atol = cpli_sun_vector(s->ode.n, s->sun);
   s->lent = N_VNewEmpty_Serial((sunindextype)s->ode.n, s->sun);
   s->mem = CVodeCreate(adams ? CV_ADAMS : CV_BDF, s->sun);
   if (s->x == NULL || s->atol == NULL || s->lent == NULL || s->mem == NULL) return false;
-  if (adams) s->begin = N_VNew_Serial((sunindextype)s->ode.n, s->sun);
+  if (adams) s->begin = cpli_sun_vector(s->ode.n, s->sun);
   if (adams && s->begin == NULL) return false;
   N_VConst(0, s->x);
   N_VConst(1, s->atol);

@@ -89,3 +89,13 @@ cpl_status cpli_sampler_read(cpli_sampler* a, const double* t, size_t n, double*
   const cpl_status back = cpli_set_point(s, s->t, s->x_at);
   return back == CPL_OK ? st : back == CPL_RETRY ? CPL_ERR_MODEL : back;
 }
+
+// New curves of inputs can be an event only where the model has indicators, and then points inside
+// of a step are compared as well.
+cpl_status cpli_sampler_ahead(cpli_sampler* a, double t_end, double t_limit, double* until) {
+  cpli_integrate* s = a->s;
+  *until = s->t;
+  if (s->nz > 0 || s->def.restart_each_step) return CPL_OK;
+  if (!s->ended && !s->in_event && s->pending == NO_EVENT) s->moved = s->stale = false;
+  return s->base.ops->ahead(&s->base, t_end, t_limit, until);
+}

@@ -21,3 +21,8 @@ void cpli_sampler_destroy(cpli_sampler* sampler);  // Nullable: sampler
 /// Returns: CPL_RETRY when the times are not inside the solver's last step, or the model could not
 ///          be evaluated there; the stepper has to go there then.
 cpl_status cpli_sampler_read(cpli_sampler* sampler, const double* t, size_t n, double* values);
+
+/// Takes the solver's next step towards t_limit, unless it is ahead of its output time already;
+/// t_end is the time that is wanted next. *until: the end of that step, or the output time where
+/// the stepper has to be stepped itself. Values at times before *until can be read.
+cpl_status cpli_sampler_ahead(cpli_sampler* sampler, double t_end, double t_limit, double* until);

@@ -9,6 +9,8 @@
 
 #include "couplet/aggregate.h"
 #include "couplet/isolate.h"
+#include "solver/sample.h"
+#include "solver/solver.h"
 #include "tlm/peer.h"
 #include "tlm/remote.h"
 
@@ -185,6 +187,7 @@ static cpl_status take_model(cpli_tlm* m, const cpl_tlm_def* def, int32_t i, tra
   if (def->join != NULL) cpli_join_solver(def->join, m->parts[i].name, &solver);
   m->parts[i].solver = solver;
   solver.one_solver = true;
+  m->parts[i].in_pairs = cpli_method_of(solver.kind)->multistep;
   choose_step(&solver, shortest_delay(def, i));
   if (count_forces(def, i) > 0) {
     t->prefix = cpli_arena_strdup(&m->arena, model->base.name);
@@ -420,12 +423,35 @@ static cpl_status describe(cpli_tlm* m, const cpl_tlm_def* def, const translatio
   return st;
 }
 
+// Speeds at points inside of the solver's steps.
+static cpl_status make_sampler(cpli_tlm* m, cpli_tlm_part* p) {
+  size_t n = 0, most = (size_t)p->n_ends * CPLI_WIDTH;
+  if (most == 0) return CPL_OK;
+  uint32_t* refs = cpli_arena_alloc(&m->arena, most, sizeof *refs);
+  p->sampled = cpli_arena_alloc(&m->arena, CPLI_NODES * most, sizeof *p->sampled);
+  if (refs == NULL || p->sampled == NULL) return cpli_nomem(m->base.base.ctx);
+  for (int32_t i = 0; i < p->n_ends; i++) {
+    const cpli_tlm_end* e = &m->ends[p->first_end + i];
+    for (int32_t k = 0; k < e->width && e->sends; k++) refs[n++] = e->out_refs[k];
+  }
+  p->n_sampled = n;
+  return n > 0 ? cpli_sampler_create(p->inner, refs, n, &p->sampler) : CPL_OK;
+}
+
+static cpl_status make_samplers(cpli_tlm* m) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < m->n_parts && st >= 0; i++)
+    if (m->parts[i].is_model) st = make_sampler(m, &m->parts[i]);
+  return st;
+}
+
 cpl_status cpli_tlm_build(cpli_tlm* m, const cpl_tlm_def* def, const cpli_tlm_layout* layout) {
   cpl_context* ctx = m->base.base.ctx;
   translation* t = cpli_alloc(ctx, (size_t)def->n_parts, sizeof *t);
   cpl_status st = t == NULL ? cpli_nomem(ctx) : check_lines(m, def);
   st = take_parts(m, def, t, st);
   if (st >= 0) st = take_ends(m, def, t);
+  if (st >= 0) st = make_samplers(m);
   if (st >= 0 && layout == NULL) st = describe(m, def, t);
   if (st >= 0 && layout != NULL) {
     m->merged = cpli_shared_desc_retain(layout->merged);

@@ -6,7 +6,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "solver/sample.h"
 #include "tlm/tlm.h"
+
+enum { LAST_NODE = CPLI_NODES - 1 };  // of an interval of a model
 
 // Tolerance for the comparison of times that differ by rounding.
 static double near_to(const cpli_tlm_part* p, double t) {
@@ -24,6 +27,13 @@ static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) 
   return fmin(m->t_start + (double)(p->grid + 1) * p->h, m->t_stop);
 }
 
+// The end of the present pair. With the shortest delay as its length, it needs nothing but what
+// other parts have sent before it begins.
+static double pair_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
+  if (!isfinite(p->h) || !p->in_pairs) return grid_end(m, p, until);
+  return fmin(m->t_start + (double)(p->grid - p->grid % 2 + 2) * p->h, m->t_stop);
+}
+
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   if (p->ended || p->st < 0) return true;
   if (p->is_model) return p->t >= until;
@@ -37,7 +47,7 @@ bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
 
 bool cpli_part_lacks(const cpli_tlm* m, const cpli_tlm_part* p, double until, int32_t whose) {
   if (p->open) return false;
-  double b = grid_end(m, p, until);
+  double b = pair_end(m, p, until);
   for (int32_t i = 0; i < p->n_ends; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
     int32_t other = m->ends[e->peer].part;
@@ -49,6 +59,37 @@ bool cpli_part_lacks(const cpli_tlm* m, const cpli_tlm_part* p, double until, in
 
 bool cpli_part_ready(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   return !cpli_part_lacks(m, p, until, -1);
+}
+
+//------------------------------------ frames ------------------------------------
+
+// Transforms from the common frame to that of the part: the transpose.
+static void turn_back(const cpli_tlm_end* e, const double* in, double* out, int32_t stride) {
+  const double* r = e->rotation;
+  for (int32_t part = 0; part < CPLI_WIDTH; part += 3) {
+    const double* x = in + part * stride;
+    double* y = out + part * stride;
+    for (int32_t i = 0; i < 3; i++)
+      y[i * stride] = r[i] * x[0] + r[3 + i] * x[stride] + r[6 + i] * x[2 * stride];
+  }
+}
+
+static void turn(const cpli_tlm_end* e, double* v) {
+  const double* r = e->rotation;
+  for (double* x = v; x < v + CPLI_WIDTH; x += 3) {
+    double y[3];
+    for (int32_t i = 0; i < 3; i++)
+      y[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2];
+    memcpy(x, y, sizeof y);
+  }
+}
+
+// The coefficients of a wave in the frame of the part.
+static void to_own_frame(const cpli_tlm_end* e, const cpli_segment* s,
+                         double c[CPLI_WIDTH][CPLI_NODES]) {
+  memcpy(c, s->c, (size_t)e->width * sizeof s->c[0]);
+  for (int32_t k = 0; k < CPLI_NODES && e->rotated; k++)
+    turn_back(e, &s->c[0][k], &c[0][k], CPLI_NODES);
 }
 
 //------------------------------------ receiving waves ------------------------------------
@@ -97,22 +138,77 @@ static bool jumps_here(cpli_tlm* m, const cpli_tlm_end* e, double a, double near
          (e->alpha > 0 && cpli_wave_jumps_at(&e->filtered, a - 1.5 * e->delay, near));
 }
 
-static cpl_status take_wave(cpli_tlm* m, cpli_tlm_part* p, cpli_tlm_end* e, double near) {
+// The same wave over the whole pair, as inputs of the model.
+static void keep_pair(cpli_tlm* m, const cpli_tlm_part* p, cpli_tlm_end* e, double near) {
+  const cpli_segment* pieces[2] = {&e->now, &e->next};
+  arrive(m, e, p->end, p->horizon, near, &e->next);
+  for (int32_t i = 0; i < 2; i++) {
+    double c[CPLI_WIDTH][CPLI_NODES];
+    to_own_frame(e, pieces[i], c);
+    for (int32_t k = 0; k < e->width; k++) {
+      e->arriving[k].from[i] = pieces[i]->from;
+      memcpy(e->arriving[k].c[i], c[k], sizeof c[k]);
+    }
+  }
+}
+
+static cpl_status take_damped_wave(cpli_tlm* m, cpli_tlm_part* p, cpli_tlm_end* e, double near) {
   cpli_segment before = e->now;
-  cpl_status st = CPL_OK;
   arrive(m, e, p->begin, p->end, near, &e->now);
-  if (e->alpha > 0) {
-    st = damp(e, p->begin, p->end, near, &e->now);
-    e->now.jump =
-        before.to > before.from && jumps_here(m, e, p->begin, near) && differs(e, &before, &e->now);
-    if (st >= 0) st = cpli_wave_add(&e->filtered, &e->now);
+  cpl_status st = damp(e, p->begin, p->end, near, &e->now);
+  e->now.jump =
+      before.to > before.from && jumps_here(m, e, p->begin, near) && differs(e, &before, &e->now);
+  return st < 0 ? st : cpli_wave_add(&e->filtered, &e->now);
+}
+
+// The second interval of a pair that was known from its beginning.
+static bool goes_on(const cpli_tlm_part* p) { return p->ahead && p->horizon <= p->end; }
+
+static cpl_status take_wave(cpli_tlm* m, cpli_tlm_part* p, cpli_tlm_end* e, double near) {
+  cpl_status st = CPL_OK;
+  if (goes_on(p)) {
+    e->now = e->next;
+  } else if (e->alpha > 0) {
+    st = take_damped_wave(m, p, e, near);
   } else {
+    arrive(m, e, p->begin, p->end, near, &e->now);
     e->now.jump = jumps_here(m, e, p->begin, near);
   }
+  if (p->horizon > p->end) keep_pair(m, p, e, near);
   for (int32_t k = 0; k < e->width; k++) e->scale = fmax(e->scale, fabs(e->now.c[k][0]));
   p->dirty = p->dirty || (e->now.jump && p->is_model);
   cpli_wave_forget(&m->ends[e->peer].sent, p->begin - e->delay - near);
   return st;
+}
+
+// The first jump of an arriving wave before t.
+static double jump_before(cpli_tlm* m, const cpli_tlm_part* p, double t, double near) {
+  double first = t;
+  for (int32_t i = 0; i < p->n_ends; i++) {
+    const cpli_tlm_end* e = end_of(m, p, i);
+    if (e->takes) first = fmin(first, first_jump(m, e, p->begin, t, near));
+  }
+  return first;
+}
+
+static bool is_damped(const cpli_tlm* m, const cpli_tlm_part* p) {
+  for (int32_t i = 0; i < p->n_ends; i++)
+    if (end_of(m, p, i)->alpha > 0) return true;
+  return false;
+}
+
+// The end of the interval, and how far the solver may go: to the end of the pair, unless a wave
+// jumps before. What arrives at a damped end depends on the interval before.
+static void set_ends(cpli_tlm* m, cpli_tlm_part* p, double until, double near) {
+  double whole = pair_end(m, p, until);
+  bool first = p->in_pairs && p->grid % 2 == 0;
+  p->end = p->horizon = grid_end(m, p, until);
+  p->ahead = p->ahead && !first && !p->dirty;
+  if (p->ahead || !p->is_model) return;
+  bool looks = first && whole > p->end + near && !is_damped(m, p);
+  p->ahead = looks && jump_before(m, p, whole, near) >= whole;
+  if (!p->ahead) p->end = jump_before(m, p, p->end, near);
+  p->horizon = p->ahead ? whole : p->end;
 }
 
 cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
@@ -121,11 +217,7 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
   cpl_status st = CPL_OK;
   assert(cpli_part_ready(m, p, until));
   p->begin = p->published;
-  p->end = grid_end(m, p, until);
-  for (int32_t i = 0; i < p->n_ends && p->is_model; i++) {
-    cpli_tlm_end* e = end_of(m, p, i);
-    if (e->takes) p->end = fmin(p->end, first_jump(m, e, p->begin, p->end, near));
-  }
+  set_ends(m, p, until, near);
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     cpli_tlm_end* e = end_of(m, p, i);
     if (e->takes) st = take_wave(m, p, e, near);
@@ -135,40 +227,21 @@ cpl_status cpli_part_begin(cpli_tlm* m, cpli_tlm_part* p, double until) {
   return st;
 }
 
-//------------------------------------ frames ------------------------------------
-
-// Transforms from the common frame to that of the part: the transpose.
-static void turn_back(const cpli_tlm_end* e, const double* in, double* out, int32_t stride) {
-  const double* r = e->rotation;
-  for (int32_t part = 0; part < CPLI_WIDTH; part += 3) {
-    const double* x = in + part * stride;
-    double* y = out + part * stride;
-    for (int32_t i = 0; i < 3; i++)
-      y[i * stride] = r[i] * x[0] + r[3 + i] * x[stride] + r[6 + i] * x[2 * stride];
-  }
-}
-
-static void turn(const cpli_tlm_end* e, double* v) {
-  const double* r = e->rotation;
-  for (double* x = v; x < v + CPLI_WIDTH; x += 3) {
-    double y[3];
-    for (int32_t i = 0; i < 3; i++)
-      y[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2];
-    memcpy(x, y, sizeof y);
-  }
-}
-
 //------------------------------------ speeds ------------------------------------
+
+static cpl_status to_common_frame(cpl_context* ctx, const cpli_tlm_end* e, double* v) {
+  if (e->rotated) turn(e, v);
+  for (int32_t k = 0; k < e->width; k++) {
+    if (!isfinite(v[k]))
+      return cpl_fail(ctx, CPL_ERR_MODEL, "the output of interface %s is %g", e->name, v[k]);
+  }
+  return CPL_OK;
+}
 
 cpl_status cpli_end_speeds(cpl_stepper* s, const cpli_tlm_end* e, double* v) {
   cpl_component* c = &s->base;
   cpl_status st = c->ops->get_real(c, e->out_refs, (size_t)e->width, v);
-  if (st >= 0 && e->rotated) turn(e, v);
-  for (int32_t k = 0; k < e->width && st >= 0; k++) {
-    if (!isfinite(v[k]))
-      return cpl_fail(c->ctx, CPL_ERR_MODEL, "the output of interface %s is %g", e->name, v[k]);
-  }
-  return st;
+  return st < 0 ? st : to_common_frame(c->ctx, e, v);
 }
 
 static void keep_sample(cpli_tlm_end* e, double t, const double* v, double min_dt) {
@@ -201,17 +274,62 @@ static cpl_status sample(cpli_tlm* m, cpli_tlm_part* p, bool anew) {
   return st;
 }
 
+static double node_of_model(const cpli_tlm_part* p, int32_t node) {
+  return node == LAST_NODE ? p->end : p->begin + (p->end - p->begin) * node / LAST_NODE;
+}
+
+static cpl_status keep_samples(cpli_tlm* m, cpli_tlm_part* p, double t, double* v) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
+    cpli_tlm_end* e = end_of(m, p, i);
+    if (!e->sends) continue;
+    st = to_common_frame(m->base.base.ctx, e, v);
+    if (st >= 0) keep_sample(e, t, v, 1e-3 * (p->end - p->begin));
+    v += e->width;
+  }
+  return st;
+}
+
+// Samples at the next nodes inside of the solver's step, before `until`: the model need not go
+// there.
+static cpl_status sample_inside(cpli_tlm* m, cpli_tlm_part* p, double until) {
+  double reached = p->t, t[LAST_NODE], first = node_of_model(p, p->node);
+  size_t n = 0;
+  if (p->sampler == NULL || first >= fmin(until, p->horizon)) return CPL_OK;
+  cpl_status st = cpli_sampler_ahead(p->sampler, first, p->horizon, &reached);
+  if (st < 0) return st;
+  double before = fmin(until, reached);
+  for (int32_t k = p->node; k <= LAST_NODE; k++) {
+    double node = node_of_model(p, k);
+    if (node < before) t[n++] = node;
+  }
+  st = n > 0 ? cpli_sampler_read(p->sampler, t, n, p->sampled) : CPL_OK;
+  if (st == CPL_RETRY) return CPL_OK;
+  for (size_t k = 0; k < n && st >= 0; k++) {
+    st = keep_samples(m, p, t[k], p->sampled + k * p->n_sampled);
+    p->t = t[k];
+    p->node++;
+  }
+  return st;
+}
+
 //------------------------------------ models ------------------------------------
 
-static cpl_status give_curve(cpl_stepper* s, const cpli_tlm_end* e) {
+static double arriving_at(const void* user, double t) {
+  const cpli_arriving* a = user;
+  int32_t i = t > a->from[1];
+  const double *c = a->c[i], x = t - a->from[i];
+  return ((c[3] * x + c[2]) * x + c[1]) * x + c[0];
+}
+
+static cpl_status give_curve(cpl_stepper* s, const cpli_tlm_end* e, bool ahead) {
   double c[CPLI_WIDTH][CPLI_NODES];
   cpl_status st = CPL_OK;
-  memcpy(c, e->now.c, sizeof c);
-  for (int32_t k = 0; k < CPLI_NODES && e->rotated; k++)
-    turn_back(e, &e->now.c[0][k], &c[0][k], CPLI_NODES);
+  if (!ahead) to_own_frame(e, &e->now, c);
   for (int32_t k = 0; k < e->width && st >= 0; k++) {
     cpl_curve curve = {.from = e->now.from, .order = CPLI_NODES - 1};
-    memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
+    if (!ahead) memcpy(curve.coefficient, c[k], sizeof curve.coefficient);
+    else curve = (cpl_curve){.value = arriving_at, .user = &e->arriving[k], .from = e->now.from};
     st = s->ops->set_curve(s, e->in_refs[k], &curve);
   }
   return st;
@@ -221,9 +339,13 @@ cpl_status cpli_part_give_curves(cpli_tlm* m, const cpli_tlm_part* p, cpl_steppe
   cpl_status st = CPL_OK;
   for (int32_t i = 0; i < p->n_ends && st >= 0; i++) {
     const cpli_tlm_end* e = end_of(m, p, i);
-    if (e->takes) st = give_curve(s, e);
+    if (e->takes) st = give_curve(s, e, p->ahead);
   }
   return st;
+}
+
+bool cpli_part_sets_again(const cpli_tlm_part* p) {
+  return p->is_model && (p->ahead || (p->open && p->node > 0));
 }
 
 // An input that was set, or a wave that jumps, is an event.
@@ -238,7 +360,7 @@ static cpl_status update(cpli_tlm_part* p) {
 
 static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
   bool anew = p->dirty || p->restarted;
-  cpl_status st = cpli_part_give_curves(m, p, p->inner);
+  cpl_status st = goes_on(p) ? CPL_OK : cpli_part_give_curves(m, p, p->inner);
   while (st >= 0 && p->dirty && !p->ended) st = update(p);
   if (st >= 0 && anew) st = sample(m, p, true);
   p->restarted = anew;
@@ -247,20 +369,20 @@ static cpl_status begin_model(cpli_tlm* m, cpli_tlm_part* p) {
 }
 
 static cpl_status step_model(cpli_tlm* m, cpli_tlm_part* p, double until) {
-  enum { LAST = CPLI_NODES - 1 };
   cpl_status st = p->node == 0 ? begin_model(m, p) : CPL_OK;
-  while (st >= 0 && p->t < until && p->node <= LAST && !p->ended) {
-    double node = p->node == LAST ? p->end : p->begin + (p->end - p->begin) * p->node / LAST;
-    double target = fmin(node, until);
+  while (st >= 0 && p->t < until && p->node <= LAST_NODE && !p->ended) {
+    st = sample_inside(m, p, until);
+    if (st < 0 || p->node > LAST_NODE) break;
+    double node = node_of_model(p, p->node), target = fmin(node, until);
     cpl_step_result r = {.time = p->t};
-    if (p->t < target) st = p->inner->ops->step(p->inner, target, p->end, &r);
+    if (p->t < target) st = p->inner->ops->step(p->inner, target, p->horizon, &r);
     if (st < 0) break;
     p->t = r.time;
     p->ended = r.end == CPL_STEP_TERMINATE;
     if (r.end == CPL_STEP_EVENT || p->ended) {  // the interval ends here
       p->dirty = true;
       p->end = p->t;
-      p->node = LAST + 1;
+      p->node = LAST_NODE + 1;
       return sample(m, p, false);
     }
     if (p->t < node) break;  // `until` is reached
@@ -291,7 +413,7 @@ static cpl_status give_inputs(const cpli_tlm_part* p, const cpli_tlm_end* e, dou
   double first[CPLI_WIDTH], last[CPLI_WIDTH];
   cpl_component* c = &p->inner->base;
   bool curves = p->inner->ops->set_curve != NULL && c->can.input_derivatives >= CPLI_NODES - 1;
-  if (e->takes_wave && curves) return give_curve(p->inner, e);
+  if (e->takes_wave && curves) return give_curve(p->inner, e, false);
   if (p->hold != CPL_TLM_HOLD_LINEAR) {
     forces_at(e, p->t + constant_at[p->hold] * (to - p->t), p->t, first);
     return c->ops->set_real(c, e->in_refs, (size_t)e->width, first);

@@ -116,7 +116,7 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {
     cpli_tlm_part* p = &m->parts[i];
     *p = k->parts[i];
-    if (p->open && p->is_model && p->node > 0) st = cpli_part_give_curves(m, p, p->s);
+    if (cpli_part_sets_again(p)) st = cpli_part_give_curves(m, p, p->s);
     if (st >= 0) st = p->s->base.ops->restore(&p->s->base, &k->inner[i]);
   }
   return st;
@@ -183,6 +183,11 @@ static void list_end(cpli_serial* s, cpli_tlm_end* e) {
   cpli_serial_int(s, &e->n_samples, 0, CPLI_NODES);
   cpli_serial_count32(s, &e->fresh);
   list_segment(s, &e->now);
+  list_segment(s, &e->next);
+  for (int32_t i = 0; i < CPLI_WIDTH; i++) {
+    cpli_serial_reals(s, e->arriving[i].from, 2);
+    cpli_serial_reals(s, &e->arriving[i].c[0][0], 2 * CPLI_NODES);
+  }
   double* lists[] = {e->last, e->speed, e->slope, e->growth};
   for (size_t i = 0; i < CPLI_COUNT(lists); i++) cpli_serial_reals(s, lists[i], CPLI_WIDTH);
   cpli_serial_real(s, &e->scale);
@@ -191,8 +196,8 @@ static void list_end(cpli_serial* s, cpli_tlm_end* e) {
 }
 
 static void list_part(cpli_serial* s, cpli_tlm_part* p) {
-  double* times[] = {&p->t, &p->published, &p->begin, &p->end};
-  bool* flags[] = {&p->open, &p->dirty, &p->restarted, &p->ended};
+  double* times[] = {&p->t, &p->published, &p->begin, &p->end, &p->horizon};
+  bool* flags[] = {&p->open, &p->dirty, &p->restarted, &p->ended, &p->ahead};
   cpli_serial_count64(s, &p->grid);
   for (size_t i = 0; i < CPLI_COUNT(times); i++) cpli_serial_real(s, times[i]);
   for (size_t i = 0; i < CPLI_COUNT(flags); i++) cpli_serial_bool(s, flags[i]);

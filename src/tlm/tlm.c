@@ -9,6 +9,7 @@
 #include "couplet/aggregate.h"
 #include "model/adopt.h"
 #include "model/inspect.h"
+#include "solver/sample.h"
 #include "tlm/build.h"
 #include "tlm/remote.h"
 #include "tlm/saved.h"
@@ -22,6 +23,7 @@ static void destroy(cpl_component* c) {
   cpli_pool_destroy(m);
   cpli_remote_close(m);
   for (int32_t i = 0; i < m->n_parts; i++) {
+    cpli_sampler_destroy(m->parts[i].sampler);
     if (m->parts[i].s != NULL) m->parts[i].s->base.ops->destroy(&m->parts[i].s->base);
   }
   cpli_tlm_join(m);

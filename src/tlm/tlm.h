@@ -3,8 +3,10 @@
 //
 // Delay lines at run time. A part advances by intervals of at most half of its shortest delay. In
 // an interval each arriving wave is one polynomial; at its end the sent waves are published as
-// polynomials, too. An interval may begin when the waves it needs are published, regardless of the
-// order of the parts: the result of a part depends on nothing else.
+// polynomials, too. A multistep method may take steps over a pair of intervals; methods of one step
+// would lose their order where two polynomials meet. An interval, or a pair, may begin when all
+// waves that arrive in it are published, regardless of the order of the parts: the result of a part
+// depends on nothing else.
 #pragma once
 
 #include "base/base.h"
@@ -64,6 +66,13 @@ typedef struct cpli_sample {
   double v[CPLI_WIDTH];  // speeds in the common frame
 } cpli_sample;
 
+// One component of an arriving wave over a whole pair, in the frame of the part: a polynomial for
+// each interval.
+typedef struct cpli_arriving {
+  double from[2];
+  double c[2][CPLI_NODES];
+} cpli_arriving;
+
 // Oscillation of one component of a wave; see watch.c.
 typedef struct cpli_swing {
   double turned_at, extreme;  // values at the last turning point, and farthest from it since
@@ -98,11 +107,13 @@ typedef struct cpli_tlm_end {
   bool checked;                     // positions and orientations are checked at the start
   cpli_sample samples[CPLI_NODES];  // newest last
   int32_t n_samples;
-  int32_t fresh;            // samples since the last published interval, its end included
-  cpli_wave sent;           // by this end, in its own time
-  cpli_wave filtered;       // arrived here and damped, in the time of arrival; only with alpha
-  cpli_segment now;         // the arriving wave of the present interval
-  double last[CPLI_WIDTH];  // the sent value at the end of the last interval
+  int32_t fresh;       // samples since the last published interval, its end included
+  cpli_wave sent;      // by this end, in its own time
+  cpli_wave filtered;  // arrived here and damped, in the time of arrival; only with alpha
+  cpli_segment now;    // the arriving wave of the present interval
+  cpli_segment next;   // of the next one of the pair, where the solver may go over all of it
+  cpli_arriving arriving[CPLI_WIDTH];           // both, for the solver
+  double last[CPLI_WIDTH];                      // the sent value at the end of the last interval
   double speed[CPLI_WIDTH], slope[CPLI_WIDTH];  // of a stepper, at the end of its last step
   double growth[CPLI_WIDTH];  // of oscillations from step to step, while they grow
   double scale;               // size of the waves, to distinguish jumps from rounding
@@ -115,21 +126,27 @@ typedef struct cpli_tlm_part {
   cpl_stepper* inner;   // the stepper that is stepped: the same, unless it runs in another process
   bool out_of_process;  // it runs in another process
   bool is_model;
+  bool in_pairs;  // its solver may step over two intervals
   cpl_tlm_hold hold;
   int32_t substeps;
-  cpl_solver_def solver;      // of a model
-  int32_t first_end, n_ends;  // ends are in the order of parts
-  double h;                   // longest interval
-  int64_t grid;               // number of grid points passed
-  double t;                   // its time
-  double published;           // waves are known up to here
-  double begin, end;          // of the present interval
-  int32_t node;               // of the present interval, the next to be reached
-  bool open;                  // an interval has begun
-  bool dirty;                 // a value was set
-  bool restarted;             // the samples start anew here
-  bool ended;                 // it requested to stop
-  bool busy;                  // a thread steps it
+  cpl_solver_def solver;         // of a model
+  struct cpli_sampler* sampler;  // of all speeds, inside of the solver's steps. Nullable
+  double* sampled;               // its values at the nodes of an interval
+  size_t n_sampled;              // at each
+  int32_t first_end, n_ends;     // ends are in the order of parts
+  double h;                      // longest interval
+  int64_t grid;                  // number of grid points passed
+  double t;                      // its time
+  double published;              // waves are known up to here
+  double begin, end;             // of the present interval
+  double horizon;                // the solver may go so far: the end of the interval or of the pair
+  bool ahead;                    // its inputs are those of a whole pair
+  int32_t node;                  // of the present interval, the next to be reached
+  bool open;                     // an interval has begun
+  bool dirty;                    // a value was set
+  bool restarted;                // the samples start anew here
+  bool ended;                    // it requested to stop
+  bool busy;                     // a thread steps it
   cpl_status st;
   const char* name;
   int64_t n_pieces;  // wave segments sent
@@ -180,6 +197,9 @@ cpl_status cpli_part_work(cpli_tlm* m, cpli_tlm_part* p, double until);
 /// Sets the waves of the present interval as inputs of a model; s: its stepper, as it is seen by
 /// the process that calls.
 cpl_status cpli_part_give_curves(cpli_tlm* m, const cpli_tlm_part* p, cpl_stepper* s);
+/// Whether that must be done before a saved state of the model is restored: as functions of time
+/// the waves are not in it.
+bool cpli_part_sets_again(const cpli_tlm_part* p);
 /// Publishes the waves of the interval, if it has been stepped to its end.
 cpl_status cpli_part_publish(cpli_tlm* m, cpli_tlm_part* p);
 

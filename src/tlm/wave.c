@@ -26,8 +26,7 @@ static void shift(double* c, double by) {
 }
 
 // Newton's divided differences, then powers of (t - from).
-void cpli_fit(const double* t, const double* v, int32_t n, double from, double* c) {
-  assert(n > 0 && n <= CPLI_NODES);
+static inline void fit(const double* t, const double* v, int32_t n, double from, double* c) {
   double d[CPLI_NODES], power[CPLI_NODES] = {0};
   memcpy(d, v, (size_t)n * sizeof *d);
   for (int32_t k = 1; k < n; k++) {
@@ -39,6 +38,13 @@ void cpli_fit(const double* t, const double* v, int32_t n, double from, double* 
     power[0] = d[i] - x * power[0];
   }
   memcpy(c, power, sizeof power);
+}
+
+// Mostly of all nodes, where the loops have constant limits.
+void cpli_fit(const double* t, const double* v, int32_t n, double from, double* c) {
+  assert(n > 0 && n <= CPLI_NODES);
+  if (n == CPLI_NODES) fit(t, v, CPLI_NODES, from, c);
+  else fit(t, v, n, from, c);
 }
 
 //------------------------------------ a ring of segments ------------------------------------

@@ -69,8 +69,8 @@ static void energy_is_conserved_to_fifth_order(void** state) {
   }
 }
 
-// Methods that look back over several pieces find that derivatives jump where those meet, and
-// control that error: it goes with the tolerance.
+// Methods that look back over several pieces, and step over two of them, find that derivatives jump
+// where those meet, and control that error: it goes with the tolerance.
 static void multistep_methods_lose_by_their_tolerance(void** state) {
   (void)state;
   static const cpl_solver_kind kinds[] = {CPL_SOLVER_CVODE, CPL_SOLVER_ADAMS, CPL_SOLVER_IDA};
@@ -79,7 +79,7 @@ static void multistep_methods_lose_by_their_tolerance(void** state) {
            fine = drift(kinds[i], 1e-8, 1e-2);
     print_message("%s: %.3g %.3g %.3g\n", cpl_solver_name(kinds[i]), loose, usual, fine);
     CHECK(loose < 5e-2 && usual < 1.5e-3 && fine < 3e-5);
-    CHECK(drift(kinds[i], 1e-12, 1e-3) < 2e-8);
+    CHECK(drift(kinds[i], 1e-12, 1e-3) < 5e-8);
   }
 }
 
