@@ -71,9 +71,9 @@ test: tests  ## build and run every test
 	@$(CTEST) --test-dir $(BUILD)
 
 # a build of its own after the setup: "tests" may have been made before it in the same call of make
-test-clusters: clusters-setup  ## build with Open MPI, and run the tests of studies on clusters
+test-clusters: clusters-setup  ## build with Open MPI, and run the tests of runs and studies on clusters
 	@$(MAKE) tests
-	@COUPLET_NEEDS_MPI=1 $(CTEST) --test-dir $(BUILD) -R '^(study|cli)/cluster'
+	@COUPLET_NEEDS_MPI=1 $(CTEST) --test-dir $(BUILD) -R '^((study|cli)/cluster|assemble/isolate_same)'
 
 test-plots: plots-setup  ## install matplotlib and scipy, and run the tests of plots and notebooks in Python
 	@$(MAKE) tests

@@ -72,7 +72,12 @@ static cpl_status write_point(void* user, double t, const cpl_value* values) {
 
 static void simulate(void* user) {
   session* s = user;
-  s->st = run_prepare(s);
+  s->st = run_ranks_join(s);
+  if (cpl_ranks_number(s->ranks) > 0) {
+    run_ranks_serve(s);
+    return;
+  }
+  if (s->st >= 0) s->st = run_prepare(s);
   s->prepared = s->st >= 0;
   if (!s->prepared) return;
   s->run->on_columns = open_results;
@@ -140,6 +145,7 @@ static void view_results(void* user) {
 
 static int report(session* s) {
   const run_args* args = s->args;
+  if (cpl_ranks_number(s->ranks) > 0) return CLI_OK;  // rank 0 reports
   // a reader such as head has closed the pipe
   if (s->st == CPL_ERR_IO && strcmp(s->output, "-") == 0 && cli_is_output_closed(s->out))
     return CLI_CLOSED;
@@ -165,6 +171,7 @@ static void release(session* s) {
   split_free(&s->split);
   run_solvers_free(&s->solvers);
   free(s->starts);
+  cpl_ranks_leave(s->ranks);
   cli_end_context(s->ctx);
 }
 
@@ -186,6 +193,7 @@ static int run_file(void* args_, int n, char** operands) {
   cli_enter(CLI_WRITES);
   end_progress(&s);
   guarded(&s, close_results);
+  s.st = cpl_ranks_explain(s.ranks, s.st);
   int code = report(&s);
   cli_enter(CLI_RELEASES);
   release(&s);
@@ -326,7 +334,8 @@ const cli_verb cli_run = {
         "NAME.csv in the current folder or to the file of -o: a column time, then one per "
         "variable, with two rows per event, before and after it. Ctrl-C ends the run and keeps the "
         "results so far. The file of an earlier run is replaced only after the first step; a file "
-        "that another run is writing, or that inputs are read from, is an error.\n\n"
+        "that another run is writing, or that inputs are read from, is an error. Under mpirun or "
+        "srun the models of a system are spread over all ranks.\n\n"
         "  couplet run ball.fmu --stop 3 --set 'g=9.81 m/s2' -o ball.csv --stats",
     .suffixes = "fmu c yaml xml ssp ssd",
     .options = options,

@@ -56,6 +56,7 @@ typedef struct session {
   cpl_live* live;
   pace pace;
   serving serving;
+  cpl_ranks* ranks;  // NULL: one process
 } session;
 
 static inline bool run_wants_page(const session* s) { return s->args->view || s->args->live; }
@@ -67,6 +68,12 @@ static inline FILE* run_summary(const session* s) {
 
 /// Open the file, make the stepper, select the recorded variables.
 cpl_status run_prepare(session* s);
+cpl_status run_open(session* s);  // only the file
+
+/// Join the other processes of a cluster.
+cpl_status run_ranks_join(session* s);
+/// In a rank that is not the first: serve it.
+void run_ranks_serve(session* s);
 
 void run_print_summary(const session* s);
 /// Prints what a failed run has kept: the number of points, the last time, the file, or an older

@@ -82,7 +82,7 @@ static cpl_status make_settings(session* s, cpl_experiment_def* e, cpl_experimen
   return CPL_OK;
 }
 
-static cpl_status open_source(session* s) {
+cpl_status run_open(session* s) {
   const run_args* a = s->args;
   // otherwise the limit applies to components, not to models
   bool limits = !a->processes && !a->serve.on;
@@ -153,7 +153,7 @@ cpl_status run_prepare(session* s) {
   cpl_status st = run_solvers_read(s->ctx, &a->solver, &s->solvers);
   if (st >= 0) st = begin_pace(s);
   if (st >= 0) st = run_states_read(s);
-  if (st >= 0) st = open_source(s);
+  if (st >= 0) st = run_open(s);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
   if (st >= 0) st = make_experiment(s);

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the couplet developers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lib/couplet/mpi.so, for studies on clusters: loaded where a process was started by mpirun or srun as one of several.
+# lib/couplet/mpi.so, for runs and studies on clusters: loaded where a process was started by mpirun or srun as one of several.
 # Nothing else links MPI.
-set(CPL_MPI "AUTO" CACHE STRING "Studies on clusters: ON, OFF, or AUTO: where MPI is found")
+set(CPL_MPI "AUTO" CACHE STRING "Runs and studies on clusters: ON, OFF, or AUTO: where MPI is found")
 set(CPL_MPIRUN "") # the tests start their processes with it
 if(CPL_SANITIZE STREQUAL "thread" OR CPL_VALGRIND) # they do not know what MPI does
   return()
@@ -18,7 +18,7 @@ if(NOT MPI_C_FOUND)
   endif()
   return()
 endif()
-add_library(couplet_mpi MODULE src/study/mpi/module.c)
+add_library(couplet_mpi MODULE src/base/mpi/module.c)
 target_include_directories(couplet_mpi PRIVATE src)
 target_link_libraries(couplet_mpi PRIVATE MPI::MPI_C)
 set_target_properties(couplet_mpi PROPERTIES PREFIX "" OUTPUT_NAME mpi LIBRARY_OUTPUT_DIRECTORY "${CPL_DATA}")

@@ -9,7 +9,7 @@ set(SLOW_TESTS
   "^aggregate/(directional|event_order|parallel|serialize)$"
   "^analysis/large$"
   "^base/child$"
-  "^assemble/(follow|snapshot|switching_loop|tlm)$"
+  "^assemble/(follow|isolate_same|snapshot|switching_loop|tlm)$"
   "^fit/fmu$"
   "^fmi/(image|library|mutation)$"
   "^format/number$"

@@ -26,7 +26,7 @@ PICTURES = (".svg", ".png", ".jpg")
 LANGUAGES = {".c": "c", ".h": "c", ".yaml": "yaml", ".xml": "xml", ".awk": "awk"}
 NAVIGATION = (  # title, pages; a title of its own for a page, or None for the page's heading
     ("Simulating", ["docs/installing.md", "docs/system-file.md", "docs/ssp.md", "docs/system-fmu.md", "docs/studies.md", "docs/fit.md", "docs/models-in-c.md", "docs/fmi.md", "docs/looking.md",
-                    "docs/graph-and-linearize.md", "docs/analysis.md", "docs/checkpoints.md", "docs/delay-lines.md", "docs/crosscheck.md", "docs/foreign-fmus.md"]),
+                    "docs/graph-and-linearize.md", "docs/analysis.md", "docs/checkpoints.md", "docs/delay-lines.md", "docs/crosscheck.md", "docs/foreign-fmus.md", "docs/clusters.md"]),
     ("Methods", ["docs/aggregated-or-monolithic.md", "docs/performance.md", "docs/fmi-extensions.md", "docs/glossary.md"]),
     ("Library", ["docs/python.md", "docs/fmpy.md", "docs/pyfmi.md", "docs/library.md", "docs/architecture.md", "src/README.md"]),
     ("Project", ["CHANGELOG.md", "CONTRIBUTING.md", "THIRD-PARTY.md"]),

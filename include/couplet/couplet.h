@@ -40,6 +40,7 @@
 #include "couplet/match.h"
 #include "couplet/model.h"
 #include "couplet/modes.h"
+#include "couplet/ranks.h"
 #include "couplet/results.h"
 #include "couplet/run.h"
 #include "couplet/sensitivity.h"

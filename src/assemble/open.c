@@ -9,6 +9,7 @@
 #include "couplet/isolate.h"
 #include "fmi/open.h"
 #include "model/adopt.h"
+#include "model/distribution.h"
 
 static cpl_status open_member(cpli_built* b, size_t i, const cpli_chain* chain) {
   const cpli_member* m = &b->def->models[i];
@@ -70,6 +71,12 @@ static cpl_status choose_kind(cpli_built* b, size_t i) {
   return CPL_OK;
 }
 
+static void replace(cpli_built* b, const cpl_source* source, cpl_source* by) {
+  for (size_t j = 0; j < b->def->n_models; j++) {
+    if (b->sources[j] == source) b->sources[j] = by;
+  }
+}
+
 // Some FMUs allow one instance per process: several ones get a process each.
 static cpl_status separate(cpli_built* b, size_t i) {
   cpl_source* inner = b->sources[i];
@@ -84,10 +91,17 @@ static cpl_status separate(cpli_built* b, size_t i) {
           "can be instantiated only once per process, and is used %zu times: every instance gets "
           "a process of its own",
           n);
-  for (size_t j = 0; j < b->def->n_models; j++) {
-    if (b->sources[j] == inner) b->sources[j] = apart;
-  }
+  replace(b, inner, apart);
   return CPL_OK;
+}
+
+// Where there are several ranks, instances are spread over them.
+static cpl_status distribute(cpli_built* b, size_t i) {
+  cpl_source *inner = b->sources[i], *spread = inner;
+  if (b->borrowed[i] || b->def->models[i].kind == CPL_MEMBER_SYSTEM) return CPL_OK;
+  const cpl_status st = cpli_distribute(&spread);
+  if (st >= 0) replace(b, inner, spread);
+  return st;
 }
 
 static const char* start_of(const cpli_built* b, const cpli_member* m, const char* name) {
@@ -132,6 +146,7 @@ cpl_status cpli_open_members(cpli_built* b, const cpli_chain* chain) {
     if (st >= 0) st = choose_kind(b, i);
   }
   for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = separate(b, i);
+  for (size_t i = 0; i < b->def->n_models && st >= 0; i++) st = distribute(b, i);
   cpli_names_free(&opened);
   return st;
 }

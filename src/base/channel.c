@@ -22,6 +22,7 @@
 #include "base/child.h"
 #include "base/fiber.h"
 #include "base/guard.h"
+#include "base/link.h"
 
 enum { PARENT = CPLI_PARENT, CHILD = CPLI_CHILD };
 
@@ -213,6 +214,7 @@ cpl_status cpli_channel_open_file(cpl_context* ctx, size_t size, cpli_channel* c
 void cpli_channel_close(cpli_channel* ch) {
   int* const files[] = {&ch->memory, &ch->wake,       &ch->input,     &ch->woken,
                         &ch->waker,  &ch->printed[0], &ch->printed[1]};
+  if (ch->link != NULL) cpli_link_close_channel(ch);
   if (ch->shared != NULL) {
     cpli_channel_reap(ch, 0);
     munmap(ch->shared, sizeof(cpli_shared) + ch->size);
@@ -265,6 +267,7 @@ static bool has_ended(cpli_channel* ch) {
 }
 
 void cpli_channel_reap(cpli_channel* ch, double limit) {
+  if (ch->link != NULL) return;
   double until = cpli_now() + limit;
   for (double pause = 1e-5; limit > 0 && !has_ended(ch) && cpli_now() < until; pause *= 1.5) {
     struct timespec ts = {.tv_nsec = (long)(1e9 * (pause < slice ? pause : slice))};
@@ -321,6 +324,7 @@ static void end_late(cpli_channel* ch) {
 
 cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
   cpli_answer answer;
+  if (ch->link != NULL) return cpli_link_ask(ch);
   assert(ch->shared != NULL && limit >= 0);
   do {
     ch->shared->flushes = 0;
@@ -332,6 +336,14 @@ cpli_answer cpli_channel_ask(cpli_channel* ch, double limit) {
     take_messages(ch);
   } while (answer == CPLI_ANSWERED && ch->shared->flushes);
   return answer;
+}
+
+const char* cpli_channel_note(const cpli_channel* ch) {
+  return ch->shared != NULL ? ch->shared->note : NULL;
+}
+
+void cpli_channel_describe_end(const cpli_channel* ch, char* text, size_t size) {
+  cpli_link_describe_end(ch, text, size);
 }
 
 //------------------------------------ child ------------------------------------

@@ -4,7 +4,8 @@
 // Two processes that take turns over shared memory: the parent sends requests, a child answers. The
 // waiting side spins for a short while, where answers come fast, and then sleeps. The child is
 // forked from the parent, and the memory has the same address in both; or it is another program
-// (cpli_channel_start), which opens the memory as a file.
+// (cpli_channel_start), which opens the memory as a file; or another rank, perhaps on another
+// machine, which has memory of its own at the same address (base/link.h).
 #pragma once
 
 #include <sys/types.h>
@@ -12,10 +13,17 @@
 #include "base/base.h"
 #include "base/shared.h"
 
+enum { CPLI_PIECES = 3 };
+
+// A part of the data. Where the memory is not shared, only what is named is sent.
+typedef struct cpli_extent {
+  size_t at, size;
+} cpli_extent;
+
 typedef struct cpli_channel {
   cpl_context* ctx;
-  cpli_shared* shared;
-  char* data;  // behind it: for requests and answers
+  cpli_shared* shared;  // NULL: to another rank
+  char* data;           // behind it: for requests and answers
   size_t size;
   pid_t pid;          // of the child; 0: none, or gone
   int how;            // its exit status, as from waitpid()
@@ -32,6 +40,14 @@ typedef struct cpli_channel {
   bool passes_on;    // its standard output and error come through pipes, too
   int printed[2];    // their ends here
   double passed_on;  // when they were last read
+  // of another rank
+  struct cpli_rank_links* link;
+  int32_t rank;
+  cpli_extent pieces[CPLI_PIECES];  // of the request
+  bool is_new;                      // nothing was sent yet
+  int32_t answered;                 // atomic
+  char* messages;                   // of the answer. Nullable
+  size_t n_messages;                // bytes
 } cpli_channel;
 
 typedef enum cpli_answer {
@@ -56,6 +72,11 @@ void cpli_channel_close(cpli_channel* ch);
 /// made it; its messages reach the parent's log. It has a process group of its own, and the
 /// processes it started end with it.
 cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child);
+
+/// What the child does; NULL: it says nothing.
+const char* cpli_channel_note(const cpli_channel* ch);
+/// How the child has ended, as the predicate of a sentence, where it is another rank.
+void cpli_channel_describe_end(const cpli_channel* ch, char* text, size_t size);
 
 enum { CPLI_PLACE = 48 };
 

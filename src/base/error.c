@@ -42,7 +42,7 @@ void cpli_error_unpack(cpl_error* e, char* texts, size_t size) {
   e->message = strncmp(e->text, location, n) == 0 ? e->text + n : e->text;
 }
 
-static size_t packed_size(const cpl_error* e) {
+size_t cpli_error_packed_size(const cpl_error* e) {
   return strlen(e->text) + strlen(e->file) + strlen(e->component) + strlen(e->variable) +
          strlen(e->unknown) + strlen(e->similar) + N_TEXTS;
 }
@@ -70,7 +70,7 @@ void cpli_error_clear(cpli_error* e, cpl_context* ctx) {
 
 void cpli_error_set(cpli_error* e, cpl_context* ctx, const cpl_error* from) {
   char small[CPLI_ERROR_SIZE];
-  size_t size = packed_size(from);
+  size_t size = cpli_error_packed_size(from);
   char* large = size > sizeof small ? cpli_realloc(ctx, NULL, size, 1) : NULL;
   if (large == NULL && size > sizeof small) size = sizeof small;
   cpli_error_pack(from, large != NULL ? large : small, size);

@@ -8,7 +8,10 @@
 
 #include "base/base.h"
 
-enum { CPLI_ERROR_SIZE = 2048 };  // of texts that need no allocation
+enum {
+  CPLI_ERROR_SIZE = 2048,        // of texts that need no allocation
+  CPLI_ERROR_TEXTS = 16 * 1024,  // of texts in messages to other processes
+};
 
 typedef struct cpli_error {
   cpl_error data;  // its texts are in `large`, or in `small` where that is NULL
@@ -45,6 +48,7 @@ cpli_error* cpli_last_error(cpl_context* ctx);
 
 /// The texts of an error one after the other, cut to `size` bytes, for shared memory.
 void cpli_error_pack(const cpl_error* e, char* out, size_t size);
+size_t cpli_error_packed_size(const cpl_error* e);  // of all texts
 /// Points the texts of `e` to those in `texts`, whose end is made that of the last one.
 void cpli_error_unpack(cpl_error* e, char* texts, size_t size);
 

@@ -42,5 +42,6 @@ typedef struct cpli_context_threads {
   cpli_thread_pool* pool;  // Nullable
   cpl_thread_stats ended;  // of pools that have ended
   cpli_stacks stacks;
+  struct cpli_distribution* distribution;  // of models over ranks. Nullable
 } cpli_context_threads;
 cpli_context_threads* cpli_context_slot(cpl_context* ctx);

@@ -12,7 +12,7 @@
 #include "couplet/component.h"
 #include "export/plan.h"
 #include "fmi/fmu.h"
-#include "model/isolated.h"
+#include "model/proxy.h"
 #include "system/definition.h"
 
 //------------------------------------ outputs ------------------------------------

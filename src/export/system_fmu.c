@@ -28,7 +28,7 @@
 #include "format/source_loc.h"
 #include "model/compiled.h"
 #include "model/image.h"
-#include "model/isolated.h"
+#include "model/proxy.h"
 #include "system/image.h"
 
 typedef cpli_packed_file placed;

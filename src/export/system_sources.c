@@ -16,7 +16,7 @@
 #include "format/file.h"
 #include "format/folder.h"
 #include "format/number.h"
-#include "model/isolated.h"
+#include "model/proxy.h"
 #include "system/lines.h"
 
 //------------------------------------ members ------------------------------------

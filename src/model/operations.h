@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The list of all operations of components, from which proxies are made (timed.c, isolate.c,
-// isolate_child.c). An operation in a table of interface.h without a row here does not compile.
+// The list of all operations of components, from which proxies are made (timed.c, proxy.c,
+// proxy_serve.c). An operation in a table of interface.h without a row here does not compile.
 #pragma once
 
 #include "couplet/interface.h"

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/error.h"
 #include "study/journal.h"
 
 static_assert(sizeof(cpli_study_message) == 48, "no padding");

@@ -54,7 +54,6 @@ typedef struct cpli_hello {
 
 enum {
   CPLI_BATCH_SIZE = 64 * 1024,  // slots and texts are sent when they exceed this
-  CPLI_ERROR_TEXTS = 16 * 1024,
 };
 
 /// The number of slots of a RESULTS message, and the size of its texts, at most.

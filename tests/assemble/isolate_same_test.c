@@ -3,10 +3,13 @@
 //
 // A component in another process offers the operations that it offers in this one, and every one of
 // them gives the same bytes: a system of two models with an algebraic loop and constraints, and
-// a stepper that implements all that a stepper can.
+// a stepper that implements all that a stepper can. The other process is a forked one, and another
+// rank: with --rank this program is started by mpirun, which COUPLET_MPIRUN names.
 #include "couplet/aggregate.h"
 #include "couplet/component.h"
 #include "couplet/isolate.h"
+#include "couplet/ranks.h"
+#include "model/distribution.h"
 #include "model/operations.h"
 #include "models.h"
 
@@ -437,30 +440,39 @@ static void read_model(cpl_model* m, bool as_dae, list* l) {
   add(l, &next.time, sizeof next.time);
 }
 
+static void compare_models(cpl_model* here, cpl_model* there, bool as_dae) {
+  check_component(here->base.ops, there->base.ops);
+  check_model(here->ops, there->ops);
+  check_newton(here->ops->newton, there->ops->newton);
+  check_constraint(here->ops->constraints, there->ops->constraints);
+  static list a, b;
+  a.n = b.n = 0;
+  read_model(here, as_dae, &a);
+  read_model(there, as_dae, &b);
+  check_same(&a, &b);
+  cpl_model_destroy(here);
+  cpl_model_destroy(there);
+}
+
+static void make_factory(cpl_context* ctx, factory* f) {
+  *f = (factory){.base = {.ops = &pair_ops, .ctx = ctx, .path = "pair"}};
+  CHECK_OK(ctx, cpl_c_define(ctx, &swing, &f->inner));
+  CHECK_OK(ctx, make_pair(&f->base, "pair", &f->example));
+  f->base.desc = f->example->base.desc;
+}
+
 static void models(void** state) {
   (void)state;
   for (int as_dae = 0; as_dae < 2; as_dae++) {
     cpl_context* ctx = cpl_context_create(NULL);
-    factory f = {.base = {.ops = &pair_ops, .ctx = ctx, .path = "pair"}};
-    CHECK_OK(ctx, cpl_c_define(ctx, &swing, &f.inner));
-    CHECK_OK(ctx, make_pair(&f.base, "pair", &f.example));
-    f.base.desc = f.example->base.desc;
+    factory f;
+    make_factory(ctx, &f);
     cpl_source* apart = NULL;
     cpl_model *here = NULL, *there = NULL;
     CHECK_OK(ctx, cpl_isolate(&f.base, NULL, &apart));
     CHECK_OK(ctx, make_pair(&f.base, "pair", &here));
     CHECK_OK(ctx, cpl_source_make_model(apart, "pair", &there));
-    check_component(here->base.ops, there->base.ops);
-    check_model(here->ops, there->ops);
-    check_newton(here->ops->newton, there->ops->newton);
-    check_constraint(here->ops->constraints, there->ops->constraints);
-    static list a, b;
-    a.n = b.n = 0;
-    read_model(here, as_dae, &a);
-    read_model(there, as_dae, &b);
-    check_same(&a, &b);
-    cpl_model_destroy(here);
-    cpl_model_destroy(there);
+    compare_models(here, there, as_dae);
     cpl_source_destroy(apart);
     cpl_context_destroy(ctx);
   }
@@ -539,6 +551,18 @@ static void read_stepper(cpl_stepper* s, list* l) {
   read_values(&s->base, l);
 }
 
+static void compare_steppers(cpl_stepper* here, cpl_stepper* there) {
+  check_component(here->base.ops, there->base.ops);
+  check_stepper(here->ops, there->ops);
+  static list a, b;
+  a.n = b.n = 0;
+  read_stepper(here, &a);
+  read_stepper(there, &b);
+  check_same(&a, &b);
+  cpl_stepper_destroy(here);
+  cpl_stepper_destroy(there);
+}
+
 static void steppers(void** state) {
   (void)state;
   cpl_context* ctx = cpl_context_create(NULL);
@@ -548,14 +572,7 @@ static void steppers(void** state) {
   CHECK_OK(ctx, cpl_isolate(&source, NULL, &apart));
   CHECK_OK(ctx, make_toy(&source, "toy", &here));
   CHECK_OK(ctx, cpl_source_make_stepper(apart, "toy", &there));
-  check_component(here->base.ops, there->base.ops);
-  check_stepper(here->ops, there->ops);
-  static list a, b;
-  read_stepper(here, &a);
-  read_stepper(there, &b);
-  check_same(&a, &b);
-  cpl_stepper_destroy(here);
-  cpl_stepper_destroy(there);
+  compare_steppers(here, there);
   cpl_source_destroy(apart);
   cpl_context_destroy(ctx);
 }
@@ -595,8 +612,71 @@ static void variable_structure_is_refused(void** state) {
   cpl_context_destroy(ctx);
 }
 
-int main(void) {
+//------------------------------------ in another rank ------------------------------------
+
+// The first instance is one of rank 0, the second one is in rank 1.
+static void compare_over_ranks(cpl_source* spread, const char* what) {
+  cpl_context* ctx = spread->ctx;
+  cpl_model *here = NULL, *there = NULL;
+  cpl_stepper *s = NULL, *t = NULL;
+  if (strcmp(what, "stepper") == 0) {
+    CHECK_OK(ctx, cpl_source_make_stepper(spread, "toy", &s));
+    CHECK_OK(ctx, cpl_source_make_stepper(spread, "toy", &t));
+    CHECK_INT(s->base.can.remote, 0);
+    CHECK_INT(t->base.can.remote, 2);
+    compare_steppers(s, t);
+    return;
+  }
+  CHECK_OK(ctx, cpl_source_make_model(spread, "pair", &here));
+  CHECK_OK(ctx, cpl_source_make_model(spread, "pair", &there));
+  CHECK_INT(there->base.can.remote, 2);
+  compare_models(here, there, strcmp(what, "dae") == 0);
+}
+
+static int be_rank(const char* what) {
+  cpl_context* ctx = cpl_context_create(NULL);
+  cpl_ranks* ranks = NULL;
+  cpl_source toys = {.ops = &toy_source_ops, .desc = &toy_desc, .ctx = ctx, .path = "toy"};
+  factory f;
+  make_factory(ctx, &f);
+  cpl_source* spread = strcmp(what, "stepper") == 0 ? &toys : &f.base;
+  CHECK_OK(ctx, cpl_ranks_join(ctx, NULL, &ranks));
+  CHECK_INT(cpl_ranks_count(ranks), 2);
+  CHECK_OK(ctx, cpli_distribute(&spread));
+  if (cpl_ranks_number(ranks) > 0) CHECK_OK(ctx, cpl_ranks_serve(ranks, CPL_OK));
+  else compare_over_ranks(spread, what);
+  cpl_source_destroy(spread);
+  if (spread != &f.base && strcmp(what, "stepper") == 0) destroy_factory(&f.base);
+  cpl_ranks_leave(ranks);
+  cpl_context_destroy(ctx);
+  return 0;
+}
+
+static const char* self;
+
+static void in_another_rank(void** state) {
+  (void)state;
+  static const char* const all[] = {"model", "dae", "stepper"};
+  const char* mpirun = getenv("COUPLET_MPIRUN");
+  if (mpirun == NULL || mpirun[0] == '\0') {
+    if (getenv("COUPLET_NEEDS_MPI") != NULL) fail_msg("this build is one without MPI");
+    skip();
+  }
+  for (int i = 0; i < 3; i++) {
+    char command[4096];
+    snprintf(command, sizeof command,
+             "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 "
+             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 %s --oversubscribe -n 2 '%s' --rank %s",
+             mpirun, self, all[i]);
+    CHECK_INT(system(command), 0);
+  }
+}
+
+int main(int argc, char** argv) {
+  self = argv[0];
+  if (argc == 3 && strcmp(argv[1], "--rank") == 0) return be_rank(argv[2]);
   const struct CMUnitTest tests[] = {cmocka_unit_test(models), cmocka_unit_test(steppers),
-                                     cmocka_unit_test(variable_structure_is_refused)};
+                                     cmocka_unit_test(variable_structure_is_refused),
+                                     cmocka_unit_test(in_another_rank)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,7 @@
 //
 // couplet sweep under mpirun, which COUPLET_MPIRUN names: the same bytes as without it for any
 // number of ranks, one report, and no study where the ranks do not see each other.
-#include <sys/wait.h>
-
-#include "command.h"
+#include "mpirun.h"
 
 // x' = -k x; it crashes for k = 3.
 static const char decay[] =
@@ -20,29 +18,10 @@ static const char decay[] =
     "const cpl_model_def couplet_model = {.name = \"decay\", .states = states,\n"
     "  .parameters = parameters, .derivatives = f};\n";
 
-static bool have_mpi(void) {
-  const char* mpirun = getenv("COUPLET_MPIRUN");
-  if (mpirun != NULL && mpirun[0] != '\0') return true;
-  if (getenv("COUPLET_NEEDS_MPI") != NULL) fail_msg("this build is one without MPI");
-  skip();
-  return false;
-}
-
-static int mpirun(int ranks, const char* args) {
-  char command[4096];
-  snprintf(command, sizeof command,
-           "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 "
-           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 %s --oversubscribe -n %d '%s' sweep %s "
-           ">mpi.out 2>mpi.err",
-           getenv("COUPLET_MPIRUN"), ranks, getenv("COUPLET"), args);
-  const int how = system(command);
-  return WIFEXITED(how) ? WEXITSTATUS(how) : 128;
-}
-
-static int count_of(const char* text, const char* part) {
-  int n = 0;
-  while ((text = strstr(text, part)) != NULL) n++, text++;
-  return n;
+static int sweep(int ranks, const char* args) {
+  char all[1024];
+  snprintf(all, sizeof all, "-n %d %%s sweep %s", ranks, args);
+  return mpirun(all);
 }
 
 static void the_same_file_for_any_number_of_ranks(void** state) {
@@ -57,9 +36,9 @@ static void the_same_file_for_any_number_of_ranks(void** state) {
   CHECK_INT(count_of(expected, "\n"), 18);
   for (int ranks = 1; ranks <= 4; ranks *= 2) {
     unlink("ranks.csv");
-    const int code = mpirun(ranks,
-                            "decay.c --over k=1:9:17 --stop 2 -m 'final(x)' --curve x "
-                            "-o ranks.csv -o ranks.nc --progress none");
+    const int code = sweep(ranks,
+                           "decay.c --over k=1:9:17 --stop 2 -m 'final(x)' --curve x "
+                           "-o ranks.csv -o ranks.nc --progress none");
     if (code != 0) fail_msg("mpirun: exit code %d: %s", code, text_of("mpi.err"));
     CHECK_STR(text_of("ranks.csv"), expected);
     // all dimensions, variables and attributes
@@ -77,7 +56,7 @@ static void a_bad_study_ends_all_ranks_with_one_message(void** state) {
   use_folders();
   write_text("decay.c", decay);
   write_text("ranks.csv.journal", "something else");
-  CHECK(mpirun(3, "decay.c --over k=1:9:17 --stop 2 -o ranks.csv --resume") != 0);
+  CHECK(sweep(3, "decay.c --over k=1:9:17 --stop 2 -o ranks.csv --resume") != 0);
   CHECK_INT(count_of(text_of("mpi.err"), "it is no journal of a study"), 1);
   unlink("ranks.csv.journal");
 }

@@ -8,6 +8,7 @@
 #include "assemble/assemble.h"
 #include "couplet/isolate.h"
 #include "fmi/open.h"
+#include "model/distribution.h"
 #include "system/lines.h"
 
 static cpl_status missing(cpl_context* ctx, const char* what) {
@@ -48,6 +49,11 @@ cpl_status cpl_isolate(cpl_source* inner, const cpl_isolate_def* def, cpl_source
   (void)def;
   *out = NULL;
   return missing(inner->ctx, "processes");
+}
+
+cpl_status cpli_distribute(cpl_source** source) {
+  (void)source;
+  return CPL_OK;
 }
 
 //------------------------------------ steppers ------------------------------------

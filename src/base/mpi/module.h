@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { CPLI_MPI_VERSION = 1 };  // of this table
+enum { CPLI_MPI_VERSION = 2 };  // of this table
 
 /// Functions return zero, or an error of MPI, which error_text() explains.
 typedef struct cpli_mpi {
@@ -16,6 +16,10 @@ typedef struct cpli_mpi {
   int (*init)(int* rank, int* size);
   /// Send bytes to a rank; returns when the memory can be used again.
   int (*send)(int to, const void* data, size_t size);
+  /// The same without waiting: the memory must not be changed before finish(request).
+  int (*post)(int to, const void* data, size_t size, void** request);
+  /// *done: the request has ended, and there is none any more.
+  int (*finish)(void** request, int* done);
   /// *from: the rank that has sent a message of *size bytes; -1: there is none.
   int (*probe)(int* from, size_t* size);
   int (*receive)(int from, void* data, size_t size);

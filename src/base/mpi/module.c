@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The library lib/couplet/mpi.so: the only source that is compiled with MPI.
-#include "study/mpi/module.h"
+#include "base/mpi/module.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { TAG = 1 };
 
 static int init(int* rank, int* size) {
-  int given, error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+  int given, error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
   if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (error == MPI_SUCCESS) error = MPI_Comm_rank(MPI_COMM_WORLD, rank);
   if (error == MPI_SUCCESS) error = MPI_Comm_size(MPI_COMM_WORLD, size);
@@ -21,6 +22,25 @@ static int init(int* rank, int* size) {
 static int send_bytes(int to, const void* data, size_t size) {
   if (size > INT_MAX) return MPI_ERR_COUNT;
   return MPI_Send(data, (int)size, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+}
+
+static int post(int to, const void* data, size_t size, void** request) {
+  *request = NULL;
+  if (size > INT_MAX) return MPI_ERR_COUNT;
+  MPI_Request* made = malloc(sizeof *made);
+  if (made == NULL) return MPI_ERR_NO_MEM;
+  const int error = MPI_Isend(data, (int)size, MPI_BYTE, to, TAG, MPI_COMM_WORLD, made);
+  if (error == MPI_SUCCESS) *request = made;
+  else free(made);
+  return error;
+}
+
+static int finish(void** request, int* done) {
+  const int error = MPI_Test(*request, done, MPI_STATUS_IGNORE);
+  if (error != MPI_SUCCESS || !*done) return error;
+  free(*request);
+  *request = NULL;
+  return MPI_SUCCESS;
 }
 
 static int probe(int* from, size_t* size) {
@@ -56,6 +76,8 @@ __attribute__((visibility("default"))) const cpli_mpi cpli_mpi_module = {
     .version = CPLI_MPI_VERSION,
     .init = init,
     .send = send_bytes,
+    .post = post,
+    .finish = finish,
     .probe = probe,
     .receive = receive,
     .finalize = finalize,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the couplet developers
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The child's side of an isolated component: it has the real one and runs operations on the
-// arguments in shared memory, in place.
+// The other side of a proxy: it has the real component and runs operations on the arguments in the
+// memory of the channel, in place.
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "couplet/component.h"
 #include "model/adopt.h"
-#include "model/isolated.h"
+#include "model/proxy.h"
 
 #define ARG(i, type)   ((type*)r->args[i].data)
 #define COUNT(i, type) (r->args[i].size / sizeof(type))
@@ -23,11 +23,13 @@
 #define STEPPER        ((cpl_stepper*)c)
 
 // Memory lent by the component must outlive the answer: it is copied behind the arguments.
-static void* keep(char** at, const char* end, const void* data, size_t size) {
-  if (size > (size_t)(end - *at)) return NULL;
+static void* keep(char** at, cpli_request* q, const void* data, size_t size) {
+  const size_t used = (size_t)(*at - (char*)q);
+  if (size > q->room - used) return NULL;
   void* kept = *at;
   if (size > 0) memcpy(kept, data, size);
   *at += size;
+  q->used = used + size;
   return kept;
 }
 
@@ -36,63 +38,63 @@ static cpl_status too_much(cpl_component* c) {
                      "a value is too large for the process boundary");
 }
 
-static cpl_status lend_strings(cpl_component* c, cpli_call* r, char* end) {
+static cpl_status lend_strings(cpl_component* c, cpli_call* r, cpli_request* q) {
   const char** values = ARG(1, const char*);
   size_t n = COUNT(0, uint32_t);
   char* at = (char*)(values + n);
   cpl_status st = c->ops->get_string(c, ARG(0, uint32_t), n, values);
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    values[i] = keep(&at, end, values[i], strlen(values[i]) + 1);
+    values[i] = keep(&at, q, values[i], strlen(values[i]) + 1);
     if (values[i] == NULL) st = too_much(c);
   }
   return st;
 }
 
-static cpl_status lend_binaries(cpl_component* c, cpli_call* r, char* end) {
+static cpl_status lend_binaries(cpl_component* c, cpli_call* r, cpli_request* q) {
   cpl_binary* values = ARG(1, cpl_binary);
   size_t n = COUNT(0, uint32_t);
   char* at = (char*)(values + n);
   cpl_status st = c->ops->get_binary(c, ARG(0, uint32_t), n, values);
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
-    values[i].data = keep(&at, end, values[i].data, values[i].size);
+    values[i].data = keep(&at, q, values[i].data, values[i].size);
     if (values[i].data == NULL) st = too_much(c);
   }
   return st;
 }
 
-static bool keep_text(char** at, const char* end, const char** text) {
-  *text = keep(at, end, *text, strlen(*text) + 1);
+static bool keep_text(char** at, cpli_request* q, const char** text) {
+  *text = keep(at, q, *text, strlen(*text) + 1);
   return *text != NULL;
 }
 
-static cpl_status lend_inspection(cpl_component* c, cpli_call* r, char* end) {
+static cpl_status lend_inspection(cpl_component* c, cpli_call* r, cpli_request* q) {
   cpl_inspection* in = ARG(1, cpl_inspection);
   char* at = (char*)(in + 1);
   cpl_status st = cpl_component_inspect(c, *ARG(0, int32_t), in);
   if (st < 0) return st;
-  bool fits = keep_text(&at, end, &in->kind) && keep_text(&at, end, &in->name) &&
-              keep_text(&at, end, &in->role);
+  bool fits =
+      keep_text(&at, q, &in->kind) && keep_text(&at, q, &in->name) && keep_text(&at, q, &in->role);
   for (int32_t i = 0; i < in->n_counters; i++)
-    fits = fits && keep_text(&at, end, &in->counters[i].name) &&
-           keep_text(&at, end, &in->counters[i].unit);
+    fits = fits && keep_text(&at, q, &in->counters[i].name) &&
+           keep_text(&at, q, &in->counters[i].unit);
   return fits ? CPL_OK : too_much(c);
 }
 
 // Bytes of the component are its second argument.
-static cpl_status keep_bytes(cpl_component* c, cpli_call* r, char* end, cpl_status st) {
+static cpl_status keep_bytes(cpl_component* c, cpli_call* r, cpli_request* q, cpl_status st) {
   cpl_binary* bytes = ARG(1, cpl_binary);
   char* at = (char*)(bytes + 1);
   if (st < 0) return st;
-  bytes->data = keep(&at, end, bytes->data, bytes->size);
+  bytes->data = keep(&at, q, bytes->data, bytes->size);
   return bytes->data != NULL ? st : too_much(c);
 }
 
-static cpl_status lend_bytes(cpl_component* c, cpli_call* r, char* end) {
-  return keep_bytes(c, r, end, c->ops->serialize(c, ARG(0, cpl_snapshot), ARG(1, cpl_binary)));
+static cpl_status lend_bytes(cpl_component* c, cpli_call* r, cpli_request* q) {
+  return keep_bytes(c, r, q, c->ops->serialize(c, ARG(0, cpl_snapshot), ARG(1, cpl_binary)));
 }
 
-static cpl_status lend_history(cpl_component* c, cpli_call* r, char* end) {
-  return keep_bytes(c, r, end, c->ops->get_history(c, ARG(1, cpl_binary), ARG(0, bool)));
+static cpl_status lend_history(cpl_component* c, cpli_call* r, cpli_request* q) {
+  return keep_bytes(c, r, q, c->ops->get_history(c, ARG(1, cpl_binary), ARG(0, bool)));
 }
 
 static cpl_status set_history(cpl_component* c, cpli_call* r) {
@@ -100,14 +102,14 @@ static cpl_status set_history(cpl_component* c, cpli_call* r) {
   return c->ops->set_history(c, &bytes);
 }
 
-static cpl_status lend_pattern(cpl_component* c, cpli_call* r, char* end) {
+static cpl_status lend_pattern(cpl_component* c, cpli_call* r, cpli_request* q) {
   const int32_t** lists = ARG(1, const int32_t*);
   char* at = (char*)(lists + 2);
   cpl_status st = MODEL->ops->constraints->pattern(MODEL, &lists[0], &lists[1]);
   if (st < 0) return st;
   size_t n = *ARG(0, size_t) + 1, entries = (size_t)lists[0][n - 1];
-  lists[0] = keep(&at, end, lists[0], n * sizeof(int32_t));
-  lists[1] = keep(&at, end, lists[1], entries * sizeof(int32_t));
+  lists[0] = keep(&at, q, lists[0], n * sizeof(int32_t));
+  lists[1] = keep(&at, q, lists[1], entries * sizeof(int32_t));
   return lists[0] != NULL && lists[1] != NULL ? st : too_much(c);
 }
 
@@ -129,10 +131,10 @@ static cpl_status deserialize(cpl_component* c, cpli_call* r) {
 }
 
 // How the child calls each operation.
-#define RUN(table, name, invoke)                                                      \
-  static cpl_status run_##table##_##name(cpl_component* c, cpli_call* r, char* end) { \
-    (void)end, (void)r;                                                               \
-    return invoke;                                                                    \
+#define RUN(table, name, invoke)                                                            \
+  static cpl_status run_##table##_##name(cpl_component* c, cpli_call* r, cpli_request* q) { \
+    (void)q, (void)r;                                                                       \
+    return invoke;                                                                          \
   }
 RUN(component, setup, c->ops->setup(c, ARG(0, cpl_setup)))
 RUN(component, enter_init, c->ops->enter_init(c))
@@ -143,20 +145,20 @@ RUN(component, get_real, c->ops->get_real(c, REFS(0), ARG(1, double)))
 RUN(component, set_real, c->ops->set_real(c, REFS(0), ARG(1, double)))
 RUN(component, get_integer, c->ops->get_integer(c, *ARG(0, cpl_type), REFS(1), ARG(2, int64_t)))
 RUN(component, set_integer, c->ops->set_integer(c, *ARG(0, cpl_type), REFS(1), ARG(2, int64_t)))
-RUN(component, get_string, lend_strings(c, r, end))
+RUN(component, get_string, lend_strings(c, r, q))
 RUN(component, set_string, c->ops->set_string(c, REFS(0), ARG(1, const char*)))
-RUN(component, get_binary, lend_binaries(c, r, end))
+RUN(component, get_binary, lend_binaries(c, r, q))
 RUN(component, set_binary, c->ops->set_binary(c, REFS(0), ARG(1, cpl_binary)))
 RUN(component, save, c->ops->save(c, ARG(0, cpl_snapshot)))
 RUN(component, restore, c->ops->restore(c, ARG(0, cpl_snapshot)))
-RUN(component, serialize, lend_bytes(c, r, end))
+RUN(component, serialize, lend_bytes(c, r, q))
 RUN(component, deserialize, deserialize(c, r))
-RUN(component, get_history, lend_history(c, r, end))
+RUN(component, get_history, lend_history(c, r, q))
 RUN(component, set_history, set_history(c, r))
 RUN(component, forget, (c->ops->forget(c, ARG(0, cpl_snapshot)), CPL_OK))
 RUN(component, directional,
     c->ops->directional(c, REFS(0), REFS(1), ARG(2, double), ARG(3, double)))
-RUN(component, inspect, lend_inspection(c, r, end))
+RUN(component, inspect, lend_inspection(c, r, q))
 RUN(model, enter_event, MODEL->ops->enter_event(MODEL))
 RUN(model, event_update, MODEL->ops->event_update(MODEL, ARG(0, cpl_event_info)))
 RUN(model, enter_continuous, MODEL->ops->enter_continuous(MODEL))
@@ -178,7 +180,7 @@ RUN(newton, border, take_border(c, r))
 RUN(constraint, count, CONSTRAINTS->count(MODEL, ARG(0, size_t)))
 RUN(constraint, get, CONSTRAINTS->get(MODEL, ARG(0, double)))
 RUN(constraint, jacobian, CONSTRAINTS->jacobian(MODEL, ARG(0, double)))
-RUN(constraint, pattern, lend_pattern(c, r, end))
+RUN(constraint, pattern, lend_pattern(c, r, q))
 RUN(constraint, entries, CONSTRAINTS->entries(MODEL, ARG(0, double)))
 RUN(constraint, projection,
     CONSTRAINTS->projection(MODEL, *ARG(0, double), *ARG(1, size_t), ARG(2, double)))
@@ -273,31 +275,78 @@ static cpl_status check_description(const cpl_source* src, const cpl_component* 
                   c->name, src->path);
 }
 
-static cpl_status execute(cpl_component* c, cpli_request* r, char* end) {
+static cpl_status execute(cpl_component* c, cpli_request* r) {
   cpl_status st = CPL_OK;
   for (cpli_call* call = r->first; call != NULL && st == CPL_OK; call = call->next) {
     r->current = call;
-    st = cpli_operations[call->op].run(c, call, end);
+    st = cpli_operations[call->op].run(c, call, r);
   }
   return st;
 }
 
-_Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src, const char* name,
-                                   bool is_model) {
-  cpli_request* r = (cpli_request*)channel->data;
-  cpl_status st;
-  cpli_channel_next(channel, false);
-  cpl_component* c = make_real(src, name, is_model, &st);
+void cpli_request_make(cpli_request* r, cpl_source* src) {
+  const cpli_making* making = cpli_request_making(r);
+  const bool is_model = making->is_model;
+  cpl_status st = CPL_OK;
+  cpl_component* c = NULL;
+  r->offers = 0;
+  r->name = cpli_strdup(src->ctx, r->first->args[1].data);
+  if (r->name != NULL) c = make_real(src, r->name, is_model, &st);
+  else st = cpli_nomem(src->ctx);
   if (c != NULL && st >= 0) st = check_description(src, c, is_model);
   if (c != NULL && st >= 0) introduce(r, c, is_model);
+  r->component = c;
   finish_request(r, src->ctx, st);
+}
+
+void cpli_request_refuse(cpli_request* r, cpl_context* ctx, cpl_status why) {
+  finish_request(r, ctx, why);
+}
+
+static void destroy(cpli_request* r, cpl_context* ctx) {
+  if (r->component != NULL) r->component->ops->destroy(r->component);
+  cpli_free(ctx, r->name);
+  r->component = NULL;
+  r->name = NULL;
+}
+
+void cpli_request_execute(cpli_request* r, cpl_context* ctx) {
+  if (r->first->op == OP_destroy) {
+    destroy(r, ctx);
+    finish_request(r, ctx, CPL_OK);
+    return;
+  }
+  finish_request(r, ctx, execute(r->component, r));
+}
+
+// Only the last call has results.
+void cpli_request_pieces(const cpli_request* r, cpli_extent pieces[CPLI_PIECES]) {
+  const char* last = (const char*)r->first;
+  for (const cpli_call* call = r->first; call != NULL; call = call->next) last = (const char*)call;
+  const size_t from = (size_t)(last - (const char*)r);
+  const bool introduces = cpli_request_making(r) != NULL;
+  pieces[0] =
+      (cpli_extent){0, introduces ? offsetof(cpli_request, error) : offsetof(cpli_request, offers)};
+  pieces[1] = (cpli_extent){from, r->used > from ? r->used - from : 0};
+  pieces[2] = (cpli_extent){0, 0};
+  if (r->status == CPL_OK) return;
+  const size_t texts = cpli_error_packed_size(&r->error), begin = offsetof(cpli_request, error);
+  const size_t room = sizeof r->texts;
+  pieces[2] =
+      (cpli_extent){begin, offsetof(cpli_request, texts) - begin + (texts < room ? texts : room)};
+}
+
+_Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src) {
+  cpli_request* r = (cpli_request*)channel->data;
+  cpli_channel_next(channel, false);
+  cpli_request_make(r, src);
   for (;;) {
     channel->shared->note = NULL;
     cpli_channel_next(channel, true);
-    if (c == NULL || r->first->op == OP_destroy) break;
-    finish_request(r, src->ctx, execute(c, r, channel->data + r->room));
+    if (r->component == NULL || r->first->op == OP_destroy) break;
+    cpli_request_execute(r, src->ctx);
   }
-  if (c != NULL) c->ops->destroy(c);
+  destroy(r, src->ctx);
   fflush(NULL);
   cpli_channel_last(channel);
   _exit(0);

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 the couplet developers
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// couplet run under mpirun: the same bytes as without it for any number of ranks, and what happens
+// when a model or a rank fails.
+#include <signal.h>
+
+#include "mpirun.h"
+
+// x' = -k x + u / 10 + sin(10 t). what: 1: it crashes after t=1; 2: it ends its process; 3: it
+// kills its process; 4: it does not return, and says so in the file `hangs`; 5: it fails.
+static const char slow[] =
+    "#include <couplet/model.h>\n"
+    "#include <math.h>\n"
+    "#include <signal.h>\n"
+    "#include <stdio.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <unistd.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
+    "static const cpl_declaration inputs[] = {{\"u\"}, {0}};\n"
+    "static const cpl_declaration parameters[] = {{\"k\", .start = 1}, {\"what\"}, {0}};\n"
+    "static int f(const cpl_values* v, double* dx) {\n"
+    "  const double what = v->t > 1 ? v->p[1] : 0;\n"
+    "  if (what == 1) *(volatile int*)0 = 1;\n"
+    "  if (what == 2) exit(7);\n"
+    "  if (what == 3) kill(getpid(), SIGKILL);\n"
+    "  if (what == 4) {\n"
+    "    fclose(fopen(\"hangs\", \"w\"));\n"
+    "    for (;;) pause();\n"
+    "  }\n"
+    "  if (what == 5) return cpl_model_error(v, \"x is %g\", v->x[0]);\n"
+    "  dx[0] = -v->p[0]*v->x[0] + 0.1*v->u[0] + sin(10*v->t);\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"slow\", .states = states, .inputs = inputs,\n"
+    "  .parameters = parameters, .derivatives = f};\n";
+
+static const char ring[] =
+    "couplet: 1\n"
+    "name: ring\n"
+    "models: {a: {c: slow.c}, b: {c: slow.c}, c: {c: slow.c}, d: {c: slow.c}}\n"
+    "connections: {b.u: a.x, c.u: b.x, d.u: c.x, a.u: d.x}\n"
+    "experiment: {stop: 2, interval: 0.1}\n";
+
+// FMUs of both kinds, a nested system, text and a rollback of steps.
+static const char mixed[] =
+    "couplet: 1\n"
+    "name: mixed\n"
+    "models:\n"
+    "  p: {fmu: slow.fmu, as: cs}\n"
+    "  q: {fmu: slow.fmu, as: cs}\n"
+    "  inner: {system: ring.yaml}\n"
+    "  r: {fmu: slow.fmu, as: me, start: {k: 3}}\n"
+    "connections: {p.u: r.x, q.u: p.x, r.u: q.x}\n"
+    "master: {step: 0.01}\n"
+    "experiment: {stop: 1, interval: 0.1}\n";
+
+// With all types, a state event, time events and texts.
+static const char probes[] =
+    "couplet: 1\n"
+    "name: probes\n"
+    "models:\n"
+    "  left: {fmu: probe.fmu, start: {n: 100, x1: 2, label: a text}}\n"
+    "  right: {fmu: probe.fmu, start: {n: 100}}\n"
+    "connections: {left.u: 0.3*(right.x1 - left.x1)}\n"
+    "experiment: {stop: 2, interval: 0.01}\n";
+
+static void write_systems(void) {
+  use_folders();
+  write_text("slow.c", slow);
+  write_text("ring.yaml", ring);
+  write_text("mixed.yaml", mixed);
+}
+
+static int run_ranks(int ranks, const char* args) {
+  char all[2048];
+  snprintf(all, sizeof all, "-n %d %%s run %s", ranks, args);
+  return mpirun(all);
+}
+
+//------------------------------------ the same bytes ------------------------------------
+
+static void check_file(const char* file, const char* options, const int* ranks, int n) {
+  char args[1024];
+  snprintf(args, sizeof args, "'%s' run %s %s -q -o alone.csv", getenv("COUPLET"), file, options);
+  if (system(args) != 0) fail_msg("%s fails", args);
+  char* expected = strdup(text_of("alone.csv"));
+  CHECK(count_of(expected, "\n") > 3);
+  for (int i = 0; i < n; i++) {
+    unlink("ranks.csv");
+    snprintf(args, sizeof args, "%s %s -o ranks.csv --progress none", file, options);
+    const int code = run_ranks(ranks[i], args);
+    if (code != 0)
+      fail_msg("%s with %d ranks: exit code %d: %s", file, ranks[i], code, text_of("mpi.err"));
+    if (strcmp(text_of("ranks.csv"), expected) != 0)
+      fail_msg("%s: other results with %d ranks", file, ranks[i]);
+    CHECK_INT(count_of(text_of("mpi.out"), "-> ranks.csv"), 1);
+    CHECK_STR(text_of("mpi.err"), "");
+  }
+  free(expected);
+}
+
+static void the_same_bytes_for_any_number_of_ranks(void** state) {
+  (void)state;
+  static const int all[] = {1, 2, 3, 5}, some[] = {2, 5};
+  static const struct {
+    const char *file, *options;
+  } examples[] = {
+      {"two_masses/two_masses.yaml", "--stop 2"},  // models in C with events
+      {"pendulum_on_cart/pendulum_on_cart.yaml", "--stop 1.2"},
+      {"cs_loop/steppers.yaml", "--stop 1"},  // a master with a loop
+      {"drift/energy.yaml", "--stop 1"},
+      {"tlm_spring/tlm_spring.yaml", "--stop 0.02"},
+      {"ball_on_table/ball_on_table.yaml", "--stop 1"},  // modes in an aggregate
+      {"loops/as_rows.yaml", "--stop 0.5"},
+  };
+  if (!have_mpi()) return;
+  write_systems();
+  CHECK_INT(COUPLET("build", "slow.c", "-o", "slow.fmu", "-q"), 0);
+  check_file("mixed.yaml", "--record '*'", all, 4);
+  check_file("ring.yaml", "--threads 2", all + 1, 3);
+  make_probe("probe.fmu", "probe", NULL);
+  write_text("probes.yaml", probes);
+  check_file("probes.yaml", "--record '*'", some, 1);
+  check_file("probes.yaml", "--record '*' --isolate", some, 1);
+  for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
+    char file[4200];
+    snprintf(file, sizeof file, "%s/examples/%s", getenv("COUPLET_SOURCE_DIR"), examples[i].file);
+    if (access(file, F_OK) != 0) fail_msg("there is no %s", file);
+    check_file(file, examples[i].options, some, 2);
+  }
+}
+
+//------------------------------------ failures ------------------------------------
+
+// In rank `rank` of 3: models are spread in the order of their names, from rank 0 on.
+static const char* const names[] = {"a", "b", "c"};
+
+static void failures_of_models_are_those_of_one_process(void** state) {
+  (void)state;
+  char args[256], expected[1 << 14], results[1 << 14];
+  if (!have_mpi()) return;
+  write_systems();
+  static const int kinds[] = {1, 2, 5};
+  for (int i = 0; i < 3; i++) {
+    snprintf(args, sizeof args, "%s.what=%d", names[1 + i % 2], kinds[i]);
+    CHECK_INT(COUPLET("run", "ring.yaml", "--set", args, "-o", "alone.csv"), 1);
+    snprintf(expected, sizeof expected, "%s", complained);
+    *strchr(expected, '\n') = '\0';
+    snprintf(results, sizeof results, "%s", text_of("alone.csv"));
+    snprintf(args, sizeof args, "ring.yaml --set %s.what=%d -o ranks.csv --progress none",
+             names[1 + i % 2], kinds[i]);
+    CHECK_INT(run_ranks(3, args), 1);
+    CHECK_CONTAINS(text_of("mpi.err"), expected);
+    CHECK_INT(count_of(text_of("mpi.err"), "couplet: "), 1);
+    CHECK_STR(text_of("ranks.csv"), results);
+  }
+}
+
+static void messages_of_models_come_from_rank_0(void** state) {
+  (void)state;
+  if (!have_mpi()) return;
+  write_systems();
+  make_probe("probe.fmu", "probe", NULL);
+  write_text("probes.yaml", probes);
+  setenv("PROBE_FAULT", "fmi2GetDerivatives:20:warning", 1);
+  const int code = run_ranks(2, "probes.yaml -o ranks.csv --progress none");
+  unsetenv("PROBE_FAULT");
+  CHECK_INT(code, 0);
+  CHECK_INT(count_of(text_of("mpi.err"), "couplet: warning: right: "), 1);
+  CHECK_CONTAINS(text_of("mpi.err"), "fmi2GetDerivatives was told to fail");
+}
+
+static void a_rank_that_dies_is_named_and_results_are_kept(void** state) {
+  (void)state;
+  char args[256], expected[256];
+  if (!have_mpi()) return;
+  write_systems();
+  for (int rank = 1; rank < 3; rank++) {
+    snprintf(args, sizeof args, "ring.yaml --set %s.what=3 -o ranks.csv --progress none",
+             names[rank]);
+    CHECK(run_ranks(3, args) != 0);
+    snprintf(expected, sizeof expected, "rank %d on ", rank);
+    CHECK_CONTAINS(text_of("mpi.err"), expected);
+    CHECK_CONTAINS(text_of("mpi.err"), " has ended");
+    snprintf(expected, sizeof expected, "couplet: %s: ", names[rank]);
+    CHECK_CONTAINS(text_of("mpi.err"), expected);
+    CHECK_CONTAINS(text_of("ranks.csv"), "\n0.9,");
+  }
+}
+
+static void a_signal_keeps_the_results(void** state) {
+  (void)state;
+  if (!have_mpi()) return;
+  write_systems();
+  unlink("hangs");
+  const pid_t pid =
+      start_mpirun("-n 3 %s run ring.yaml --set b.what=4 -o ranks.csv --progress none");
+  for (int i = 0; access("hangs", F_OK) != 0 && i < 60000; i++) usleep(1000);
+  CHECK(access("hangs", F_OK) == 0);
+  kill(pid, SIGINT);
+  int how = 0;
+  CHECK_INT(waitpid(pid, &how, 0), pid);
+  CHECK(!WIFEXITED(how) || WEXITSTATUS(how) != 0);
+  CHECK_CONTAINS(text_of("mpi.err"), "interrupted at t=1");
+  CHECK_CONTAINS(text_of("ranks.csv"), "\n0.9,");
+}
+
+//------------------------------------ what is refused ------------------------------------
+
+static void ranks_with_other_files_are_refused(void** state) {
+  (void)state;
+  if (!have_mpi()) return;
+  write_systems();
+  write_text("other.yaml", "couplet: 1\nname: other\nmodels: {a: {c: other.c}}\n");
+  char* other = strdup(slow);
+  memcpy(strstr(other, "\"what\""), "\"much\"", 6);
+  write_text("other.c", other);
+  free(other);
+  CHECK(mpirun("-n 1 %s run ring.yaml -o x.csv : -n 1 %s run other.yaml -o x.csv") != 0);
+  CHECK_CONTAINS(text_of("mpi.err"), "rank 1 has other models than rank 0");
+  CHECK(mpirun("-n 1 %s run ring.yaml -o x.csv : -n 1 %s run none.yaml -o x.csv") != 0);
+  CHECK_CONTAINS(text_of("mpi.err"), "rank 1 on ");
+  CHECK_CONTAINS(text_of("mpi.err"), "none.yaml");
+  CHECK(run_ranks(2, "none.yaml") != 0);
+  CHECK_INT(count_of(text_of("mpi.err"), "couplet: none.yaml: "), 1);
+  CHECK(run_ranks(2, "ring.yaml --call-log log.txt") != 0);
+  CHECK_INT(count_of(text_of("mpi.err"), "--call-log does not work with several ranks"), 1);
+  CHECK(access("x.csv", F_OK) != 0);
+}
+
+static void ranks_that_do_not_see_each_other_are_refused(void** state) {
+  (void)state;
+  write_systems();
+  char command[4096];  // MPI may leave something in the temporary folder
+  snprintf(command, sizeof command,
+           "SLURM_STEP_NUM_TASKS=4 '%s' run ring.yaml -o x.csv >mpi.out 2>mpi.err",
+           getenv("COUPLET"));
+  CHECK(system(command) != 0);
+  CHECK_CONTAINS(text_of("mpi.err"), "srun --mpi=pmix");
+  CHECK(access("x.csv", F_OK) != 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_same_bytes_for_any_number_of_ranks),
+      cmocka_unit_test(failures_of_models_are_those_of_one_process),
+      cmocka_unit_test(messages_of_models_come_from_rank_0),
+      cmocka_unit_test(a_rank_that_dies_is_named_and_results_are_kept),
+      cmocka_unit_test(a_signal_keeps_the_results),
+      cmocka_unit_test(ranks_with_other_files_are_refused),
+      cmocka_unit_test(ranks_that_do_not_see_each_other_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
