@@ -19,7 +19,7 @@ typedef struct sensitivity_args {
   cli_list of, to, record;
   const char* output;
   double stop_time, interval;
-  bool json, quiet;
+  bool adjoint, json, quiet;
 } sensitivity_args;
 
 typedef struct session {
@@ -33,6 +33,10 @@ typedef struct session {
   size_t n_columns, n_rows, cap_times, cap_rows;
   const char** names;
   const char** units;
+  char *pairs, *pair_units;  // names and units of gradients
+  // adjoint gradients
+  double *gradients, *values;
+  cpl_gradient_stats gradient_stats;
 } session;
 
 //------------------------------------ names ------------------------------------
@@ -128,11 +132,81 @@ static cpl_status keep_row(void* user, double t, const cpl_value* values) {
   return s->results != NULL ? cpl_results_record(s->results, t, values) : CPL_OK;
 }
 
+//------------------------------------ gradients ------------------------------------
+
+static const char* unit_of(const session* s, const char* name) {
+  const cpl_description* d = s->point.model->base.desc;
+  int32_t var = cpl_find_variable(d, name);
+  int32_t unit = var >= 0 ? d->vars[var].unit : -1;
+  return unit >= 0 ? d->units[unit].name : "1";
+}
+
+// Of dy/dk, as sensitivities have it; that of an integral is multiplied by seconds.
+static void write_unit(const session* s, const char* of, const char* to, char* out, size_t size) {
+  static const char* const kinds[] = {"final(", "integral("};
+  char y[200];
+  snprintf(y, sizeof y, "%s", unit_of(s, of));
+  for (int i = 0; i < 2; i++) {
+    size_t n = strlen(kinds[i]), all = strlen(of);
+    if (strncmp(of, kinds[i], n) != 0 || all <= n || all - n > sizeof y) continue;
+    char name[sizeof y];
+    snprintf(name, all - n, "%s", of + n);
+    const char* unit = unit_of(s, name);
+    if (i == 0) snprintf(y, sizeof y, "%s", unit);
+    else
+      snprintf(y, sizeof y, "%s%s", strcmp(unit, "1") == 0 ? "" : unit,
+               unit[0] == '1' ? "s" : ".s");
+  }
+  const char* k = unit_of(s, to);
+  bool plain = strcmp(k, "1") == 0, composed = strpbrk(k, "/.*") != NULL;
+  if (strcmp(y, k) == 0) snprintf(out, size, "%s", "");
+  else if (plain) snprintf(out, size, "%s", y);
+  else snprintf(out, size, composed ? "%s/(%s)" : "%s/%s", y, k);
+}
+
+enum { MAX_UNIT = 300 };
+
+// They are one row at the end.
+static cpl_status take_gradients(session* s) {
+  size_t n = s->of.n * s->to.n, size = 1;
+  for (size_t i = 0; i < n; i++)
+    size += strlen(s->of.items[i / s->to.n]) + strlen(s->to.items[i % s->to.n]) + 4;
+  cpl_column* columns = calloc(n + 1, sizeof *columns);
+  cpl_value* row = calloc(n + 1, sizeof *row);
+  char* units = s->pair_units = calloc(n + 1, MAX_UNIT);
+  char* text = s->pairs = malloc(size);
+  bool fine = columns != NULL && row != NULL && units != NULL && text != NULL;
+  cpl_status st = fine ? CPL_OK : nomem(s);
+  for (size_t i = 0; i < n && st >= 0; i++, units += MAX_UNIT) {
+    const char *of = s->of.items[i / s->to.n], *to = s->to.items[i % s->to.n];
+    write_unit(s, of, to, units, MAX_UNIT);
+    columns[i] = (cpl_column){.name = text, .unit = units, .description = "", .type = CPL_REAL};
+    row[i].real = s->gradients[i];
+    text += sprintf(text, "d%s/d%s", of, to) + 1;
+  }
+  s->stats.reached = s->gradient_stats.reached;
+  if (st >= 0) st = begin(s, columns, n);
+  if (st >= 0) st = keep_row(s, s->stats.reached, row);
+  cpl_status closed = cpl_results_finish(s->results, st < 0, NULL);
+  s->results = NULL;
+  free(columns);
+  free(row);
+  return st < 0 ? st : closed;
+}
+
 //------------------------------------ run ------------------------------------
 
 static cpl_status keep_model(void* user, cpl_model* model) {
   ((session*)user)->point.model = model;
   return CPL_OK;
+}
+
+static cpl_status compute_gradients(session* s) {
+  size_t n = s->of.n * s->to.n;
+  s->gradients = calloc(n + 1, sizeof *s->gradients);
+  s->values = calloc(s->of.n + 1, sizeof *s->values);
+  if (s->gradients == NULL || s->values == NULL) return nomem(s);
+  return cpl_experiment_gradients(s->point.experiment, s->gradients, s->values, &s->gradient_stats);
 }
 
 static cpl_status prepare(session* s) {
@@ -153,6 +227,7 @@ static cpl_status prepare(session* s) {
   cpl_sensitivity_def pairs = cpl_default_sensitivity_def();
   pairs.of = s->of.items, pairs.n_of = s->of.n;
   pairs.to = s->to.items, pairs.n_to = s->to.n;
+  pairs.adjoint = s->args->adjoint;
   cpl_experiment_settings settings = cpl_default_experiment_settings();
   settings.path = p->path, settings.source = p->source, settings.experiment = &e;
   settings.as = cpl_source_has_model(p->source) ? CPL_AS_MODEL_EXCHANGE : CPL_AS_DEFAULT;
@@ -162,12 +237,13 @@ static cpl_status prepare(session* s) {
   settings.sensitivity = &pairs;
   settings.on_model = keep_model, settings.user = s;
   st = cpl_experiment_create(p->ctx, &settings, &p->experiment);
-  return st < 0 ? st : cpl_experiment_prepare(p->experiment);
+  if (st < 0) return st;
+  return s->args->adjoint ? compute_gradients(s) : cpl_experiment_prepare(p->experiment);
 }
 
 static cpl_status simulate(session* s) {
   cpl_status st = prepare(s);
-  if (st < 0) return st;
+  if (st < 0 || s->args->adjoint) return st < 0 ? st : take_gradients(s);
   cpl_run_def* run = cpl_experiment_run_def(s->point.experiment);
   run->on_columns = begin;
   run->on_point = keep_row;
@@ -223,6 +299,11 @@ static void write_json(FILE* out, const void* data) {
     cpli_json_close(j, ']');
   }
   cpli_json_close(j, '}');
+  if (s->values != NULL) {
+    cpli_json_object(j, "of");
+    for (size_t i = 0; i < s->of.n; i++) cpli_json_real(j, s->of.items[i], s->values[i]);
+    cpli_json_close(j, '}');
+  }
   cpli_json_object(j, "units");
   for (size_t i = 0; i < s->n_columns; i++) {
     if (s->units[i][0] != '\0') cpli_json_text(j, s->names[i], s->units[i]);
@@ -240,6 +321,8 @@ static int run_sensitivity(void* args_, int n, char** operands) {
   if (args->of.n == 0 || args->to.n == 0)
     return cli_usage_error(
         "sensitivity: --of VARIABLE and --to PARAMETER are needed: of what, with respect to what");
+  if (args->adjoint && args->record.n > 0)
+    return cli_usage_error("sensitivity: --adjoint gives gradients at the end only, no --record");
   session s = {.args = args};
   int code = cli_point_begin(&s.point, &args->point, operands[0]);
   if (code == CLI_OK) {
@@ -257,6 +340,10 @@ static int run_sensitivity(void* args_, int n, char** operands) {
   free(s.texts);
   free(s.names);
   free(s.units);
+  free(s.pairs);
+  free(s.pair_units);
+  free(s.gradients);
+  free(s.values);
   return cli_point_end(&s.point, code);
 }
 
@@ -266,6 +353,10 @@ static const cli_option options[] = {
     {"to", 0, "NAME",
      "a parameter, an input, or a state, for its start value; several with commas, or repeated",
      CLI_LIST, AT(to)},
+    {"adjoint", 0, NULL,
+     "gradients at the end by the adjoint method, for many parameters; --of also takes "
+     "integral(NAME)",
+     CLI_FLAG, AT(adjoint)},
     {"output", 'o', "FILE",
      "the result file: .csv, .mat, or - for CSV on standard output; a column dY/dK per pair",
      CLI_TEXT, AT(output)},
@@ -290,6 +381,8 @@ const cli_verb cli_sensitivity = {
         "across events. They are integrated with the states and are as accurate. Prints the "
         "values at the end; -o writes those along the run.\n\n"
         "  couplet sensitivity ball.c --of h --to e,v -o s.csv\n\n"
+        "With --adjoint only the gradients at the end are computed, by a run forwards and one "
+        "backwards; their cost hardly depends on the number of parameters.\n\n"
         "Exit code 1: the run failed, or an event is not differentiable; the message names it.",
     .suffixes = "yaml fmu c ssp ssd",
     .options = options,

@@ -76,7 +76,7 @@ typedef struct cpl_experiment_settings {
   cpl_status (*on_model)(void* user, cpl_model* model);
   void* user;
   /// The model gets these sensitivities, which are recorded after the variables of `record`, or
-  /// alone where there are none. Nullable.
+  /// alone where there are none; adjoint ones: see cpl_experiment_gradients(). Nullable.
   const cpl_sensitivity_def* sensitivity;
 } cpl_experiment_settings;
 
@@ -92,6 +92,26 @@ CPL_API cpl_status cpl_experiment_create(cpl_context* ctx, const cpl_experiment_
 /// Make the stepper, once.
 CPL_API cpl_status cpl_experiment_prepare(cpl_experiment* e);
 CPL_API void cpl_experiment_destroy(cpl_experiment* e);  ///< Nullable: e
+
+/// How gradients were computed.
+typedef struct cpl_gradient_stats {
+  double reached;                      ///< simulated time
+  cpl_solver_stats forward, backward;  ///< of both runs
+  int64_t points;                      ///< of the trajectory that is kept in memory
+  int64_t events;
+  int32_t instances;  ///< of the model, with those that have a parameter a little changed
+} cpl_gradient_stats;
+
+/// The gradients of the scalars of settings.sensitivity, which is adjoint: n_of * n_to values, `to`
+/// running fastest; `values` gets the n_of scalars. The experiment is run forwards and its adjoint
+/// equation backwards, here, instead of by cpl_experiment_prepare() and cpl_run(); once per
+/// experiment. The trajectory is kept in memory: six points per step of the solver.
+/// Nullable: values, stats
+/// Returns:  CPL_ERR_UNSUPPORTED for a model that the method is not right for: with constraints, a
+///           variable structure, or an event at which the state of a model cannot be saved, which
+///           the message names.
+CPL_API cpl_status cpl_experiment_gradients(cpl_experiment* e, double* gradients, double* values,
+                                            cpl_gradient_stats* stats);
 
 /// What the results of the experiment depend on, one line per property, with hashes of the contents
 /// of files (cpl_checkpoints_def.identity). Borrowed: *out until the next call, as long as the

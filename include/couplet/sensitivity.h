@@ -31,6 +31,10 @@ typedef struct cpl_sensitivity_def {
   const char* const* to;  ///< Real parameters, inputs, and states (their start values)
   size_t n_to;
   bool differences;  ///< do not use the model's own directional derivatives
+  /// Gradients at the end of the run by the adjoint method, whose cost hardly depends on n_to:
+  /// cpl_experiment_gradients(). `of` then also has "final(NAME)", the same as NAME, and
+  /// "integral(NAME)", the integral over the run.
+  bool adjoint;
 } cpl_sensitivity_def;
 
 CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()
@@ -54,7 +58,8 @@ CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()
 /// Owned:    *out by the caller, who destroys it before the source.
 /// Borrowed: name and def only during the call.
 /// Nullable: name, that of the source's description
-/// Returns:  CPL_ERR_INPUT for names that do not exist, are not Real, or cannot be changed;
+/// Returns:  CPL_ERR_INPUT for names that do not exist, are not Real, or cannot be changed, and for
+///           def->adjoint;
 ///           CPL_ERR_UNSUPPORTED for a source that is no model (steppers, delay lines), or can have
 ///           one instance only.
 CPL_API cpl_status cpl_sensitivity_model(cpl_source* source, const char* name,

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "aggregate/aggregate.h"
+#include "aggregate/kept_descriptor.h"
 #include "model/jacobian.h"
 #include "numeric/sparse.h"
 
@@ -21,6 +22,7 @@ typedef struct builder {
   cpl_context* ctx;
   int32_t n;  // unknowns so far
   cpli_triplets triplets;
+  cpli_kept_descriptor* kept;  // Nullable: the descriptor is made once
 } builder;
 
 // A model in the whole: where its states begin, and the column of each of its variables that is an
@@ -35,15 +37,20 @@ typedef struct scope {
 static cpl_status add_model(builder* b, const scope* s, const int32_t* wanted, int32_t n,
                             int32_t* columns);
 
-static cpl_status add(builder* b, int32_t row, int32_t column, double value) {
-  if (value == 0 || column == CONSTANT) return CPL_OK;
+// from: where the value is read from when the descriptor is refreshed; NULL: it is constant.
+static cpl_status add(builder* b, int32_t row, int32_t column, double value, const double* from) {
+  if ((value == 0 && b->kept == NULL) || column == CONSTANT) return CPL_OK;
+  if (b->kept != NULL) {
+    cpl_status st = cpli_kept_entry(b->kept, b->triplets.n, from);
+    if (st < 0) return st;
+  }
   return cpli_triplets_add(&b->triplets, row, column, value);
 }
 
 // A new algebraic unknown v: its equation 0 = -v + ... begins.
 static cpl_status add_unknown(builder* b, int32_t* out) {
   *out = b->n++;
-  return add(b, *out, *out, -1);
+  return add(b, *out, *out, -1, NULL);
 }
 
 //------------------------------------ one model ------------------------------------
@@ -94,11 +101,24 @@ static method method_of(const leaf* l, int32_t var) {
   return l->asked[var] ? ASKED : smooth ? DIFFERENCED : NEITHER;
 }
 
+// For derivatives with respect to parameters: the equations of the rows, and the coupled inputs.
+static cpl_status keep_rows(builder* b, const leaf* l) {
+  cpli_kept_rows rows = {.m = l->s->m,
+                         .n = l->n_rows,
+                         .vars = l->rows,
+                         .targets = l->targets,
+                         .twice = l->twice,
+                         .n_inputs = l->n_columns - l->s->m->base.desc->n_states,
+                         .inputs = l->columns + l->s->m->base.desc->n_states};
+  return cpli_kept_rows_add(b->kept, &rows);
+}
+
 static cpl_status differentiate(builder* b, const leaf* l, bool differences) {
   cpl_jacobian_def def = cpl_default_jacobian_def();
   cpl_jacobian* jac = NULL;
   double* values = NULL;
-  if (l->n_rows == 0 || l->n_columns == 0) return CPL_OK;
+  cpl_status noted = b->kept != NULL ? keep_rows(b, l) : CPL_OK;
+  if (noted < 0 || l->n_rows == 0 || l->n_columns == 0) return noted;
   def.rows = l->rows, def.n_rows = l->n_rows;
   def.columns = l->columns, def.n_columns = l->n_columns;
   def.central = true;
@@ -111,11 +131,13 @@ static cpl_status differentiate(builder* b, const leaf* l, bool differences) {
     for (int32_t c = 0; c < p->n_columns && st == CPL_OK; c++) {
       for (int32_t e = p->first[c]; e < p->first[c + 1] && st == CPL_OK; e++) {
         int32_t r = p->row[e];
-        st = add(b, l->targets[r], l->sources[c], values[e]);
-        if (st == CPL_OK && l->twice[r] >= 0) st = add(b, l->twice[r], l->sources[c], values[e]);
+        st = add(b, l->targets[r], l->sources[c], values[e], values + e);
+        if (st == CPL_OK && l->twice[r] >= 0)
+          st = add(b, l->twice[r], l->sources[c], values[e], values + e);
       }
     }
   }
+  if (b->kept != NULL && values != NULL) return cpli_kept_block(b->kept, jac, l->s->x, values, st);
   cpl_jacobian_destroy(jac);
   cpli_free(b->ctx, values);
   return st;
@@ -293,8 +315,9 @@ static cpl_status add_couplings(whole* w) {
     if (!is_computed(a, i)) continue;
     cpli_coupling_edge* l = &a->links[a->nodes[i].coupling];
     st = cpli_coupling_gradient(a, l);
+    if (st == CPL_OK && w->b->kept != NULL) st = cpli_kept_coupling(w->b->kept, a, l);
     for (int32_t k = 0; k < l->n_sources && st == CPL_OK; k++)
-      st = add(w->b, w->node[i], w->node[l->sources[k]], l->gradient[k]);
+      st = add(w->b, w->node[i], w->node[l->sources[k]], l->gradient[k], l->gradient + k);
   }
   return st;
 }
@@ -330,6 +353,7 @@ static cpl_status add_aggregate(builder* b, const scope* s, const int32_t* wante
   size_t vars = (size_t)a->n_part_vars;
   cpl_status st = cpli_evaluate(a);
   if (st == CPL_OK) st = check_loops(a);
+  if (st == CPL_OK && b->kept != NULL) st = cpli_kept_aggregate(b->kept, a);
   if (st != CPL_OK) return st;
   int32_t* memory = cpli_alloc(b->ctx, 4 * vars + (size_t)a->n_nodes, sizeof *memory);
   if (memory == NULL) return cpli_nomem(b->ctx);
@@ -368,16 +392,16 @@ static cpl_status mark_inputs(const cpl_model* m, const int32_t* inputs, int32_t
   return CPL_OK;
 }
 
-cpl_status cpli_descriptor_make(cpl_model* m, const double* x, const int32_t* inputs,
-                                int32_t n_inputs, const int32_t* outputs, int32_t n_outputs,
-                                cpli_descriptor** out) {
+cpl_status cpli_descriptor_build(cpl_model* m, const double* x, const int32_t* inputs,
+                                 int32_t n_inputs, const int32_t* outputs, int32_t n_outputs,
+                                 cpli_kept_descriptor* kept, cpli_descriptor** out) {
   cpl_context* ctx = m->base.ctx;
   int32_t n = m->base.desc->n_states, *column = NULL;
   cpli_descriptor* d = *out = cpli_alloc(ctx, 1, sizeof *d);
   if (d == NULL) return cpli_nomem(ctx);
   *d = (cpli_descriptor){.ctx = ctx, .n_states = n, .n_inputs = n_inputs, .n_outputs = n_outputs};
   d->outputs = cpli_alloc(ctx, (size_t)n_outputs, sizeof *d->outputs);
-  builder b = {.ctx = ctx, .n = n, .triplets = {.ctx = ctx}};
+  builder b = {.ctx = ctx, .n = n, .triplets = {.ctx = ctx}, .kept = kept};
   cpl_status st = d->outputs != NULL ? mark_inputs(m, inputs, n_inputs, &column) : cpli_nomem(ctx);
   scope s = {.m = m, .x = x, .column = column};
   if (st >= 0) st = add_model(&b, &s, outputs, n_outputs, d->outputs);
@@ -390,9 +414,16 @@ cpl_status cpli_descriptor_make(cpl_model* m, const double* x, const int32_t* in
     if (*at < CONSTANT) *at = d->n - 2 - *at;
   }
   if (st == CPL_OK) st = cpli_triplets_compress(&b.triplets, d->n, d->n + n_inputs, &d->j);
+  if (st == CPL_OK && kept != NULL) st = cpli_kept_places(kept, &b.triplets, &d->j);
   cpli_free(ctx, column);
   cpli_triplets_free(&b.triplets);
   return st;
+}
+
+cpl_status cpli_descriptor_make(cpl_model* m, const double* x, const int32_t* inputs,
+                                int32_t n_inputs, const int32_t* outputs, int32_t n_outputs,
+                                cpli_descriptor** out) {
+  return cpli_descriptor_build(m, x, inputs, n_inputs, outputs, n_outputs, NULL, out);
 }
 
 void cpli_descriptor_destroy(cpli_descriptor* d) {

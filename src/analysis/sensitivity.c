@@ -54,8 +54,11 @@ static cpl_status set_perturbed(cpli_sens* s, const cpli_access* a) {
     if (st != CPL_OK) return st;
     if (a->type == CPL_REAL && s->phase != SENS_MADE) {
       const double* values = a->values;
-      for (size_t i = 0; i < a->n; i++)
-        room[i] = a->refs[i] == k->ref ? values[i] + (p->value - k->start) : values[i];
+      memcpy(room, values, a->n * sizeof *room);
+      for (CPLI_EACH_MEMBER(k, member)) {
+        for (size_t i = 0; i < a->n; i++)
+          if (a->refs[i] == member->ref) room[i] += member->of[p - k->of].value - member->start;
+      }
       one.values = room;
     }
     st = cpli_access_values(&p->m->base, &one);
@@ -65,8 +68,9 @@ static cpl_status set_perturbed(cpli_sens* s, const cpli_access* a) {
 
 static void note_starts(cpli_sens* s, const cpli_access* a) {
   for (size_t k = 0; k < s->n_to; k++) {
-    for (size_t i = 0; i < a->n; i++) {
-      if (a->refs[i] == s->to[k].ref) s->to[k].start = ((const double*)a->values)[i];
+    for (CPLI_EACH_MEMBER(&s->to[k], member)) {
+      for (size_t i = 0; i < a->n; i++)
+        if (a->refs[i] == member->ref) member->start = ((const double*)a->values)[i];
     }
   }
 }
@@ -80,6 +84,14 @@ static cpl_status note_motion(cpli_sens* s, const cpli_access* a) {
   return st;
 }
 
+cpl_status cpli_sens_set(cpli_sens* s, const cpli_access* a) {
+  if (a->type == CPL_REAL && s->phase == SENS_MADE) note_starts(s, a);
+  cpl_status st = note_motion(s, a);
+  if (st == CPL_OK) st = cpli_access_values(&s->m->base, a);
+  s->point++;
+  return st == CPL_OK ? set_perturbed(s, a) : st;
+}
+
 static cpl_status forward(cpl_component* whole, const cpli_access* run) {
   cpli_sens* s = self_of(whole);
   if (run->component != SENS_MODEL && run->set)
@@ -88,11 +100,7 @@ static cpl_status forward(cpl_component* whole, const cpli_access* run) {
                        "%s: sensitivities follow from the model and cannot be set",
                        whole->desc->vars[run->outer[0]].name);
   if (run->component != SENS_MODEL) return get_own(s, run);
-  if (run->set && run->type == CPL_REAL && s->phase == SENS_MADE) note_starts(s, run);
-  cpl_status st = run->set ? note_motion(s, run) : CPL_OK;
-  if (st == CPL_OK) st = cpli_access_values(&s->m->base, run);
-  s->point += run->set;
-  return run->set && st == CPL_OK ? set_perturbed(s, run) : st;
+  return run->set ? cpli_sens_set(s, run) : cpli_access_values(&s->m->base, run);
 }
 
 static cpl_status access_values(cpl_component* c, const cpli_access* a) {
@@ -123,18 +131,25 @@ static cpl_status each(cpli_sens* s, cpl_status (*call)(cpl_component*)) {
   return st;
 }
 
-static cpl_status setup(cpl_component* c, const cpl_setup* setup) {
-  cpli_sens* s = self_of(c);
+cpl_status cpli_sens_setup(cpli_sens* s, const cpl_setup* setup) {
   cpl_status st = CPL_OK;
   s->t = s->t_start = s->last = setup->start_time;
-  for (size_t i = 0; i < s->n_to; i++) choose_step(s, &s->to[i]);
+  for (size_t i = 0; i < s->n_to; i++) {
+    for (CPLI_EACH_MEMBER(&s->to[i], member)) choose_step(s, member);
+  }
   for (CPLI_EACH_PERTURBED(s, k, p)) {
-    if (st == CPL_OK) st = p->m->base.ops->set_real(&p->m->base, &k->ref, 1, &p->value);
-    if (st == CPL_OK) st = p->m->base.ops->setup(&p->m->base, setup);
+    cpl_component* c = &p->m->base;
+    for (CPLI_EACH_MEMBER(k, member))
+      if (st == CPL_OK) st = c->ops->set_real(c, &member->ref, 1, &member->of[p - k->of].value);
+    if (st == CPL_OK) st = c->ops->setup(c, setup);
   }
   s->phase = SENS_INIT;
-  if (st == CPL_OK) st = s->m->base.ops->setup(&s->m->base, setup);
-  return st == CPL_OK ? cpli_sens_follow(s) : st;
+  return st == CPL_OK ? s->m->base.ops->setup(&s->m->base, setup) : st;
+}
+
+static cpl_status setup(cpl_component* c, const cpl_setup* setup) {
+  cpl_status st = cpli_sens_setup(self_of(c), setup);
+  return st == CPL_OK ? cpli_sens_follow(self_of(c)) : st;
 }
 
 #define EACH(name) \
@@ -145,20 +160,30 @@ EACH(terminate)
 EACH(reset)
 #undef EACH
 
+cpl_status cpli_sens_enter_init(cpli_sens* s) { return each(s, call_enter_init); }
+
 // An input may have got its value meanwhile.
-static cpl_status exit_init(cpl_component* c) {
-  cpli_sens* s = self_of(c);
+cpl_status cpli_sens_exit_init(cpli_sens* s) {
   cpl_status st = each(s, call_exit_init);
   if (st == CPL_OK) st = cpli_sens_verify(s);
   s->phase = SENS_EVENT;
   return st;
 }
 
-static cpl_status enter_init(cpl_component* c) { return each(self_of(c), call_enter_init); }
+cpl_status cpli_sens_terminate(cpli_sens* s) { return each(s, call_terminate); }
 
-static cpl_status terminate(cpl_component* c) { return each(self_of(c), call_terminate); }
+cpl_status cpli_sens_reset(cpli_sens* s) {
+  cpli_sens_forget_run(s);
+  return each(s, call_reset);
+}
 
-static void forget_run(cpli_sens* s) {
+static cpl_status enter_init(cpl_component* c) { return cpli_sens_enter_init(self_of(c)); }
+
+static cpl_status exit_init(cpl_component* c) { return cpli_sens_exit_init(self_of(c)); }
+
+static cpl_status terminate(cpl_component* c) { return cpli_sens_terminate(self_of(c)); }
+
+void cpli_sens_forget_run(cpli_sens* s) {
   const cpl_description* d = s->m->base.desc;
   s->phase = SENS_MADE;
   s->next = INFINITY;
@@ -167,9 +192,11 @@ static void forget_run(cpli_sens* s) {
   s->point++;
   s->moves = s->touches = s->began = s->switched = s->has_slopes = false;
   for (size_t i = 0; i < s->n_to; i++) {
-    const cpl_variable* v = &d->vars[s->to[i].var];
-    s->to[i].start = v->has_start ? v->start : 0;
-    s->to[i].direct = false;
+    for (CPLI_EACH_MEMBER(&s->to[i], member)) {
+      const cpl_variable* v = &d->vars[member->var];
+      member->start = v->has_start ? v->start : 0;
+      member->direct = false;
+    }
   }
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     p->next = INFINITY;
@@ -180,24 +207,25 @@ static void forget_run(cpli_sens* s) {
 }
 
 static cpl_status reset(cpl_component* c) {
-  cpli_sens* s = self_of(c);
-  forget_run(s);
-  cpl_status st = each(s, call_reset);
-  return st == CPL_OK ? cpli_sens_follow(s) : st;
+  cpl_status st = cpli_sens_reset(self_of(c));
+  return st == CPL_OK ? cpli_sens_follow(self_of(c)) : st;
 }
 
-static void destroy(cpl_component* c) {
-  if (c == NULL) return;
-  cpli_sens* s = self_of(c);
+void cpli_sens_free(cpli_sens* s) {
   cpli_sens_free_newton(s);
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     if (p->m != NULL) p->m->base.ops->destroy(&p->m->base);
   }
   if (s->m != NULL) s->m->base.ops->destroy(&s->m->base);
   cpli_shared_desc_release(s->desc);
-  cpl_context* ctx = c->ctx;
   cpli_arena_free(&s->arena);
-  cpli_free(ctx, s);
+}
+
+static void destroy(cpl_component* c) {
+  if (c == NULL) return;
+  cpl_context* ctx = c->ctx;
+  cpli_sens_free(self_of(c));
+  cpli_free(ctx, c);
 }
 
 static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
@@ -220,8 +248,8 @@ static const cpl_component_ops component_ops = {.size = sizeof component_ops,
 
 //------------------------------------ make ------------------------------------
 
-static cpl_status check(cpl_context* ctx, const cpl_source* source,
-                        const cpl_sensitivity_def* def) {
+cpl_status cpli_sens_check(cpl_context* ctx, const cpl_source* source,
+                           const cpl_sensitivity_def* def) {
   const char* name = source->desc->name;
   if (source->ops->make_model == NULL)
     return cpl_fail(ctx, CPL_ERR_UNSUPPORTED,
@@ -242,7 +270,7 @@ static cpl_status check(cpl_context* ctx, const cpl_source* source,
   return CPL_OK;
 }
 
-static cpl_status make_instances(cpli_sens* s) {
+cpl_status cpli_sens_make_instances(cpli_sens* s) {
   cpl_status st = CPL_OK;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
     if (st < 0) return st;
@@ -270,12 +298,12 @@ static cpl_status make(cpli_sens* s, const char* name, const cpl_sensitivity_def
   cpl_status st = cpl_source_make_model(s->source, name, &s->m);
   if (st < 0) return st;
   st = cpli_sens_describe(s, def);
-  if (st >= 0) st = make_instances(s);
+  if (st >= 0) st = cpli_sens_make_instances(s);
   if (st >= 0) st = cpli_sens_make_point(s);
   if (st >= 0) st = cpli_sens_make_exact(s);
   if (st >= 0) st = cpli_sens_make_newton(s);
   if (st >= 0) st = cpli_sens_make_events(s);
-  if (st >= 0) forget_run(s);
+  if (st >= 0) cpli_sens_forget_run(s);
   return st;
 }
 
@@ -285,7 +313,10 @@ cpl_status cpl_sensitivity_model(cpl_source* source, const char* name,
   cpl_sensitivity_def def = cpl_default_sensitivity_def();
   *out = NULL;
   cpl_status st = cpli_read_def(ctx, "cpl_sensitivity_def", given, &def, sizeof def);
-  if (st >= 0) st = check(ctx, source, &def);
+  if (st >= 0) st = cpli_sens_check(ctx, source, &def);
+  if (st >= 0 && def.adjoint)
+    st = cpl_fail(ctx, CPL_ERR_INPUT, "%s: adjoint gradients are those of a whole run: %s",
+                  source->desc->name, "cpl_experiment_gradients()");
   if (st < 0) return st;
   cpli_sens* s = cpli_alloc(ctx, 1, sizeof *s);
   if (s == NULL) return cpli_nomem(ctx);

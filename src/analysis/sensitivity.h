@@ -48,6 +48,8 @@ typedef struct cpli_sens_parameter {
   double* of_values;     // derivatives of the unknowns
   int64_t of_at;         // the point that they belong to
   cpli_perturbed of[2];  // above, below
+  /// Another one that is changed in the same two instances (adjoint.h); its own have no model.
+  struct cpli_sens_parameter* next;
 } cpli_sens_parameter;
 
 /// A structure of the model: most models have one.
@@ -129,12 +131,38 @@ static inline cpli_sens* cpli_sens_of(cpl_model* m) { return (cpli_sens*)m; }
   k != NULL&& k < (s)->to + (s)->n_to; k++)                        \
     for (cpli_perturbed* p = k->of; p < k->of + 2; p++
 
+/// A parameter and the others that are changed together with it.
+#define CPLI_EACH_MEMBER(k, member)  \
+  cpli_sens_parameter* member = (k); \
+  member != NULL;                    \
+  member = member->next
+
 /// The sensitivities of the states with respect to a parameter.
 static inline double* cpli_sens_states(const cpli_sens* s, const cpli_sens_parameter* k) {
   return s->x + s->n * (size_t)(1 + (k - s->to));
 }
 
+//------------------------------------ sensitivity.c ------------------------------------
+
+/// A set of values of the model, which reaches all instances.
+cpl_status cpli_sens_set(cpli_sens* s, const cpli_access* a);
+/// The life cycle of all instances.
+cpl_status cpli_sens_setup(cpli_sens* s, const cpl_setup* setup);
+cpl_status cpli_sens_enter_init(cpli_sens* s);
+cpl_status cpli_sens_exit_init(cpli_sens* s);
+cpl_status cpli_sens_terminate(cpli_sens* s);
+cpl_status cpli_sens_reset(cpli_sens* s);
+void cpli_sens_forget_run(cpli_sens* s);
+/// Refuses sources without instances of their own.
+cpl_status cpli_sens_check(cpl_context* ctx, const cpl_source* source,
+                           const cpl_sensitivity_def* def);
+cpl_status cpli_sens_make_instances(cpli_sens* s);
+void cpli_sens_free(cpli_sens* s);  // all but the memory of s itself
+
 //------------------------------------ sensitivity_describe.c ------------------------------------
+
+/// The variables of `of` and `to`.
+cpl_status cpli_sens_take_names(cpli_sens* s, const cpl_sensitivity_def* def);
 
 /// The structures of the model, then its description in each of them.
 cpl_status cpli_sens_describe(cpli_sens* s, const cpl_sensitivity_def* def);

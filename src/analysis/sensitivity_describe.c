@@ -55,7 +55,7 @@ static cpl_status take_to(cpli_sens* s, const char* name, cpli_sens_parameter* k
   return CPL_OK;
 }
 
-static cpl_status take_names(cpli_sens* s, const cpl_sensitivity_def* def) {
+cpl_status cpli_sens_take_names(cpli_sens* s, const cpl_sensitivity_def* def) {
   const cpl_description* d = s->m->base.desc;
   cpl_status st = CPL_OK;
   for (size_t j = 0; j < s->n_of && st >= 0; j++) {
@@ -376,7 +376,7 @@ cpl_status cpli_sens_describe(cpli_sens* s, const cpl_sensitivity_def* def) {
   int32_t *named = NULL, first = 0;
   cpl_status st = list_forms(s);
   if (st >= 0) st = name_states(s, &named);
-  if (st >= 0) st = take_names(s, def);
+  if (st >= 0) st = cpli_sens_take_names(s, def);
   if (st < 0) return st;
   s->desc = cpli_shared_desc_create(s->base.base.ctx, from->name, from->kind, sizeof *s->desc);
   if (s->desc == NULL) return cpli_nomem(s->base.base.ctx);

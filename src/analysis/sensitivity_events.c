@@ -52,11 +52,13 @@ static cpl_status follow_input(cpli_sens* s, cpli_sens_parameter* k) {
 cpl_status cpli_sens_verify(cpli_sens* s) {
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < s->n_to && st == CPL_OK; i++) {
-    cpli_sens_parameter* k = &s->to[i];
-    if (s->m->base.desc->vars[k->var].causality == CPL_CAUSALITY_INPUT) st = follow_input(s, k);
-    if (st == CPL_OK) st = check_value(s, k, s->m, k->start);
-    for (int side = 0; side < 2 && st == CPL_OK; side++)
-      st = check_value(s, k, k->of[side].m, k->of[side].value);
+    for (CPLI_EACH_MEMBER(&s->to[i], k)) {
+      if (st == CPL_OK && s->m->base.desc->vars[k->var].causality == CPL_CAUSALITY_INPUT)
+        st = follow_input(s, k);
+      if (st == CPL_OK) st = check_value(s, k, s->m, k->start);
+      for (int side = 0; side < 2 && st == CPL_OK; side++)
+        st = check_value(s, k, s->to[i].of[side].m, k->of[side].value);
+    }
   }
   return st;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/adjoint.h"
 #include "couplet/steady.h"
 #include "fmi/open.h"
 #include "format/source_loc.h"
@@ -110,12 +111,21 @@ static cpl_status choose_methods(cpl_experiment* e) {
   return choose_form(e);
 }
 
+static bool is_adjoint(const cpl_experiment* e) {
+  return e->settings.sensitivity != NULL && e->settings.sensitivity->adjoint;
+}
+
 static cpl_status choose_start(cpl_experiment* e) {
   const char* steady = text_of(e->wanted.steady, e->file.steady);
   if (steady == NULL || strcmp(steady, "false") == 0) return CPL_OK;
   if (strcmp(steady, "true") != 0)
     return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: steady is true or false, not \"%s\"", e->path,
                     steady);
+  if (is_adjoint(e))
+    return cpl_fail(e->ctx, CPL_ERR_UNSUPPORTED,
+                    "%s: steady: no adjoint gradients of a run that begins at rest; sensitivities "
+                    "without --adjoint have them",
+                    e->path);
   e->solver.at_start = cpl_steady_start;
   e->solver.one_solver = true;  // one point of the whole
   return CPL_OK;
@@ -155,8 +165,9 @@ static cpl_status make_model(cpl_experiment* e, cpl_model** out) {
   const char* name = e->source->desc->name;
   const cpl_sensitivity_def* sensitivity = e->settings.sensitivity;
   if (st >= 0)
-    st = sensitivity != NULL ? cpl_sensitivity_model(e->source, name, sensitivity, out)
-                             : cpl_source_make_model(e->source, name, out);
+    st = sensitivity == NULL    ? cpl_source_make_model(e->source, name, out)
+         : sensitivity->adjoint ? cpli_adjoint_make(e->source, sensitivity, !e->separate, out)
+                                : cpl_sensitivity_model(e->source, name, sensitivity, out);
   if (st < 0 || e->settings.on_model == NULL) return st;
   st = e->settings.on_model(e->settings.user, *out);
   if (st >= 0) return st;
@@ -285,8 +296,13 @@ static cpl_status make_stepper(cpl_experiment* e) {
 cpl_status cpl_experiment_prepare(cpl_experiment* e) {
   if (e->stepper != NULL)
     return cpl_fail(e->ctx, CPL_ERR_INPUT, "%s: this experiment is prepared already", e->path);
+  if (is_adjoint(e))
+    return cpl_fail(e->ctx, CPL_ERR_INPUT,
+                    "%s: adjoint gradients come from cpl_experiment_gradients()", e->path);
   return make_stepper(e);
 }
+
+cpl_status cpli_experiment_stepper(cpl_experiment* e) { return make_stepper(e); }
 
 //------------------------------------ life ------------------------------------
 
@@ -331,7 +347,7 @@ static cpl_status take_names(cpl_experiment* e) {
   const cpl_experiment_settings* s = &e->settings;
   e->starts = cpli_alloc(e->ctx, s->n_starts, sizeof *e->starts);
   const cpl_sensitivity_def* pairs = s->sensitivity;
-  const size_t n_pairs = pairs != NULL ? pairs->n_of * pairs->n_to : 0;
+  const size_t n_pairs = pairs != NULL && !pairs->adjoint ? pairs->n_of * pairs->n_to : 0;
   e->names = cpli_alloc(e->ctx, s->n_record + n_pairs, sizeof *e->names);
   if (e->starts == NULL || e->names == NULL) return cpli_nomem(e->ctx);
   for (size_t i = 0; i < s->n_starts; i++)
@@ -342,7 +358,7 @@ static cpl_status take_names(cpl_experiment* e) {
   if (s->n_record + n_pairs == 0) return CPL_OK;
   e->run.record = e->names;
   e->run.n_record = s->n_record + n_pairs;
-  return pairs != NULL ? take_pairs(e, e->names + s->n_record) : CPL_OK;
+  return n_pairs > 0 ? take_pairs(e, e->names + s->n_record) : CPL_OK;
 }
 
 static cpl_status check_solvers(const cpl_experiment* e) {

@@ -32,7 +32,11 @@ struct cpl_experiment {
   size_t n_pairs;
   cpl_input* inputs;
   char* identity;  // by open_memstream(). Nullable
+  bool separate;   // adjoint gradients: no parameters share perturbed instances
 };
+
+/// As cpl_experiment_prepare(), also for adjoint gradients.
+cpl_status cpli_experiment_stepper(cpl_experiment* e);
 
 /// Fills e->run.inputs from the table and the inputs of the settings.
 cpl_status cpli_experiment_inputs(cpl_experiment* e);

@@ -5,15 +5,17 @@
 #include "command.h"
 
 // The last number of the array behind "key": in JSON.
-static double last_of(const char* key) {
+static double last_in(const char* text, const char* key) {
   char quoted[200];
   snprintf(quoted, sizeof quoted, "\"%s\": [", key);
-  const char* at = strstr(printed, quoted);
-  if (at == NULL) fail_msg("there is no %s in %s", key, printed);
+  const char* at = strstr(text, quoted);
+  if (at == NULL) fail_msg("there is no %s in %s", key, text);
   const char* end = strchr(at, ']');
   while (end[-1] != ' ' && end[-1] != '[' && end[-1] != ',') end--;
   return strtod(end, NULL);
 }
+
+static double last_of(const char* key) { return last_in(printed, key); }
 
 static void copy_files(const char* folder, const char* const* files) {
   for (; *files != NULL; files++) {
@@ -152,8 +154,7 @@ static void constraints_keep_the_tangent_space(void** state) {
 }
 
 // x' = a up to the limit, then y' = -b y from there: y = limit exp(-b (t - (limit - x0) / a)).
-static void modes_switch(void** state) {
-  (void)state;
+static void write_modes(void) {
   write_text("rise.c",
              "#include <couplet/model.h>\n"
              "static const cpl_declaration states[] = {{\"x\", .start = 1}, {0}};\n"
@@ -192,6 +193,11 @@ static void modes_switch(void** state) {
              "couplet: 1\nmodels: {s: {system: switch.yaml}, g: {c: sum.c}}\n"
              "connections: {g.u: s.out}\noutputs: {out: s.out}\nexperiment: {stop: 1, rtol: 1e-11, "
              "atol: 1e-12}\n");
+}
+
+static void modes_switch(void** state) {
+  (void)state;
+  write_modes();
   double a = 2, b = 3, limit = 1.5, late = 1 - (limit - 1) / a, decay = exp(-b * late);
   static const char* const solvers[] = {"cvode", "dopri5", "radau"};
   for (int i = 0; i < 3; i++) {
@@ -261,6 +267,98 @@ static void tables_drive_inputs(void** state) {
   CHECK_NEAR(last_of("dx/dtop"), -1, 1e-8);
 }
 
+// Compares all values at the end of a run with those of --adjoint.
+static void check_adjoint(const char* file, const char* of, const char* to, const char* atol,
+                          double tolerance) {
+  char name[200];
+  CHECK_CODE(0, "sensitivity", file, "--of", of, "--to", to, "--json", "--rtol", "1e-11", "--atol",
+             atol);
+  char* forward = strdup(printed);
+  CHECK_CODE(0, "sensitivity", file, "--of", of, "--to", to, "--json", "--rtol", "1e-11", "--atol",
+             atol, "--adjoint");
+  CHECK_STR(complained, "");
+  int pairs = 0;
+  for (const char* at = strstr(printed, "\"values\""); (at = strstr(at, "\"d")) != NULL; at++) {
+    if (sscanf(at, "\"%199[^\"]\": [", name) != 1 || strncmp(strchr(at + 1, '"'), "\": [", 4) != 0)
+      continue;
+    double expected = last_in(forward, name);
+    CHECK_NEAR(last_of(name), expected, tolerance * fmax(fabs(expected), 1e-3));
+    pairs++;
+  }
+  CHECK(pairs > 0);
+  free(forward);
+}
+
+static void adjoint_gradients_are_the_same(void** state) {
+  (void)state;
+  copy_files("algebraic_loop", (const char* const[]){"a.c", "b.c", "algebraic_loop.yaml", NULL});
+  copy_files("loops",
+             (const char* const[]){"gain.c", "cubic.c", "integrator.c", "two_loops.yaml", NULL});
+  copy_files("tank_level", (const char* const[]){"tank.c", "servo.c", NULL});
+  copy_ball();
+  CHECK_CODE(0, "build", "bouncing_ball.c", "-o", "ball.fmu", "--fmi", "3");
+  CHECK_CODE(0, "build", "tank.c", "-o", "tank.fmu");
+  CHECK_CODE(0, "build", "servo.c", "-o", "servo.fmu", "--fmi", "3");
+  write_text("plant.yaml",
+             "couplet: 1\nmodels: {servo: {fmu: servo.fmu}, tank: {fmu: tank.fmu}}\n"
+             "inputs: {command: {start: 0.5}}\n"
+             "connections: {servo.command: command, tank.opening: servo.position}\n"
+             "outputs: {level: tank.level}\nexperiment: {stop: 100}\n");
+  write_text("balls.yaml",
+             "couplet: 1\nparameters: {gravity: 9.81}\nmodels:\n"
+             "  a: {fmu: ball.fmu, start: {g: gravity}}\n"
+             "  b: {c: bouncing_ball.c, start: {h: 0.7, g: gravity}}\n"
+             "outputs: {gap: a.h - b.h}\nexperiment: {stop: 1.5}\n");
+  check_adjoint("algebraic_loop.yaml", "a.y,b.x", "a.x,b.x", "1e-12", 1e-7);
+  check_adjoint("two_loops.yaml", "s.y,p.y,sum.x", "s.k,p.d,p.k", "1e-12", 1e-7);
+  check_adjoint("plant.yaml", "level", "tank.supply,tank.drain,tank.area,tank.level,command",
+                "1e-12", 1e-7);
+  check_adjoint("balls.yaml", "gap", "a.e,b.e,gravity,a.h,b.h", "1e-12", 1e-7);
+}
+
+static void adjoint_gradients_have_units_and_files(void** state) {
+  (void)state;
+  copy_ball();
+  CHECK_CODE(0, "sensitivity", "bouncing_ball.c", "--of", "h,integral(h)", "--to", "g,e",
+             "--adjoint", "-o", "g.csv", "--stop", "0.4");
+  CHECK_CONTAINS(text_of("g.csv"), "time,dh/dg,dh/de,dintegral(h)/dg,dintegral(h)/de\n0.4,-0.08");
+  CHECK_CONTAINS(printed, "m/(m/s2)");
+  CHECK_CONTAINS(printed, "m.s/(m/s2)");
+  CHECK_CODE(0, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "g", "--adjoint", "--json",
+             "--stop", "0.4", "--rtol", "1e-10");
+  CHECK_CONTAINS(printed, "\"of\": {\"h\": 0.215");
+  CHECK_CODE(2, "sensitivity", "bouncing_ball.c", "--of", "h", "--to", "g", "--adjoint", "--record",
+             "v");
+}
+
+static void adjoint_gradients_that_cannot_be_right(void** state) {
+  (void)state;
+  copy_files("drift", (const char* const[]){"pendulum.c", NULL});
+  copy_files("tank_level", (const char* const[]){"tank.c", "servo.c", "tank_level.yaml", NULL});
+  copy_ball();
+  CHECK_CODE(2, "sensitivity", "pendulum.c", "--of", "drift", "--to", "g", "--adjoint");
+  CHECK_CONTAINS(complained, "pendulum has constraints");
+  write_text("rest.yaml",
+             "couplet: 1\nmodels: {servo: {c: servo.c}, tank: {c: tank.c}}\n"
+             "connections: {tank.opening: servo.position}\n"
+             "outputs: {level: tank.level}\nexperiment: {stop: 50, steady: true}\n");
+  CHECK_CODE(2, "sensitivity", "rest.yaml", "--of", "level", "--to", "tank.drain", "--adjoint");
+  CHECK_CONTAINS(complained, "begins at rest");
+  write_text("ramp.csv", "time,command\n0,0.4\n100,0.6\n");
+  CHECK_CODE(2, "sensitivity", "tank_level.yaml", "--of", "level", "--to", "tank.drain",
+             "--adjoint", "--input", "ramp.csv");
+  CHECK_CONTAINS(complained, "put the table into a system file");
+  write_modes();
+  CHECK_CODE(2, "sensitivity", "outer.yaml", "--of", "out", "--to", "s.a", "--adjoint");
+  CHECK_CONTAINS(complained, "s has a variable structure (modes)");
+  write_text(
+      "steps.yaml",
+      "couplet: 1\nmodels: {a: {c: bouncing_ball.c, as: cs}, b: {c: bouncing_ball.c, as: cs}}\n"
+      "experiment: {stop: 1}\nmaster: {step: 0.1}\n");
+  CHECK_CODE(2, "sensitivity", "steps.yaml", "--of", "a.h", "--to", "a.e", "--adjoint");
+  CHECK_CONTAINS(complained, "sensitivities are those of models");
+}
+
 static void wrong_requests_are_refused(void** state) {
   (void)state;
   copy_ball();
@@ -316,6 +414,9 @@ int main(void) {
       cmocka_unit_test(modes_switch),
       cmocka_unit_test(runs_at_rest),
       cmocka_unit_test(tables_drive_inputs),
+      cmocka_unit_test(adjoint_gradients_are_the_same),
+      cmocka_unit_test(adjoint_gradients_have_units_and_files),
+      cmocka_unit_test(adjoint_gradients_that_cannot_be_right),
       cmocka_unit_test(wrong_requests_are_refused),
       cmocka_unit_test(a_failure_keeps_results),
   };
