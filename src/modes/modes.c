@@ -357,8 +357,10 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
     return CPL_OK;
   }
   cpl_inspection_add(out, (cpl_counter){"switches", "", (double)m->switches, false});
-  cpl_inspection_add(out, (cpl_counter){"in_switches_s", "s", m->in_switches_s, false});
-  cpl_inspection_add(out, (cpl_counter){"in_mapping_s", "s", m->in_mapping_s, false});
+  cpl_inspection_add(
+      out, (cpl_counter){"in_switches_s", "s", cpli_stopwatch_seconds(&m->in_switches), false});
+  cpl_inspection_add(
+      out, (cpl_counter){"in_mapping_s", "s", cpli_stopwatch_seconds(&m->in_mapping), false});
   for (int32_t k = 0; k < m->n_modes; k++) cpli_inspection_sum(out, m->modes[k].c);
   return CPL_OK;
 }
@@ -502,6 +504,7 @@ static cpl_status create(cpl_context* ctx, const cpl_modes_def* def, cpli_modes_
   }
   cpli_arena_init(&m->arena, ctx);
   m->is_model = is_model;
+  m->in_switches = m->in_mapping = cpli_stopwatch_begin();
   m->start = m->active = def->start;
   m->tolerance = def->tolerance;
   m->base.base = (cpl_component){.ops = &component_ops[0], .ctx = ctx};

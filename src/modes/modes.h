@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/stopwatch.h"
 #include "couplet/modes.h"
 #include "model/serial.h"
 #include "model/shared_desc.h"
@@ -165,9 +166,9 @@ typedef struct cpli_modes {
   int32_t* trail;   // modes entered since time last advanced
   int32_t n_trail;
   int64_t switches;
-  double in_switches_s;    // time spent in them
-  double in_mapping_s;     // of which: reading, computing and setting values
-  cpli_serial_room bytes;  // of the last saved state that became bytes
+  cpli_stopwatch in_switches;  // time spent in them
+  cpli_stopwatch in_mapping;   // of which: reading, computing and setting values
+  cpli_serial_room bytes;      // of the last saved state that became bytes
 } cpli_modes;
 
 enum { CPLI_TRAIL = 100 };  // max switches at one time

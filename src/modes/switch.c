@@ -171,13 +171,13 @@ cpl_status cpli_modes_setup(cpli_modes* m, cpli_transition* from) {
   cpli_mode* mode = &m->modes[m->active];
   cpl_status st = reset(m, mode);
   cpl_component* c = mode->c;
-  double since = cpli_now();
+  uint64_t since = cpli_ticks();
   mode->used = true;
   mode->stay = ++m->stays;
   if (st >= 0) st = set_starts(c, &mode->starts);
   if (st >= 0) st = set_parameters(m, c);
   if (st >= 0 && from != NULL) st = set_mapped(from, c);
-  m->in_mapping_s += cpli_now() - since;
+  cpli_stopwatch_add(&m->in_mapping, since);
   cpl_setup setup = m->setup;
   setup.start_time = m->t;
   if (st >= 0) st = c->ops->setup(c, &setup);
@@ -311,24 +311,24 @@ static cpl_status failed(cpli_modes* m, cpl_status st) {
 }
 
 cpl_status cpli_modes_follow_transition(cpli_modes* m, cpli_transition* t) {
-  double since = cpli_now();
+  uint64_t since = cpli_ticks();
   m->left = m->active;
   cpl_status st = cpli_modes_watch(m, t);
   if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) st = observe(m, m->before);
   if (st >= 0) st = compute(m, t);
-  m->in_mapping_s += cpli_now() - since;
+  cpli_stopwatch_add(&m->in_mapping, since);
   m->active = t->def.to;
   if (st >= 0) st = cpli_modes_setup(m, t);
   m->switches++;
-  m->in_switches_s += cpli_now() - since;
+  cpli_stopwatch_add(&m->in_switches, since);
   return failed(m, st);
 }
 
 cpl_status cpli_modes_arrive(cpli_modes* m, cpli_transition* t) {
-  double since = cpli_now();
+  uint64_t since = cpli_ticks();
   cpl_status st = cpli_modes_begin(m, t);
   if (st >= 0 && cpli_logs(m->base.base.ctx, CPL_LOG_INFO)) log_jumps(m, m->left);
-  m->in_switches_s += cpli_now() - since;
+  cpli_stopwatch_add(&m->in_switches, since);
   return failed(m, st);
 }
 

@@ -147,7 +147,8 @@ cpl_status cpli_recorder_open(cpli_recorder* r, cpl_stepper* s, const cpl_run_de
   cpl_component* c = &s->base;
   const cpl_description* d = c->desc;
   cpl_status st = CPL_OK;
-  *r = (cpli_recorder){.c = c, .s = s, .def = def, .next = INFINITY};
+  *r = (cpli_recorder){
+      .c = c, .s = s, .def = def, .next = INFINITY, .writing = cpli_stopwatch_begin()};
   int32_t* order = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *order);
   bool* marked = cpli_alloc(c->ctx, (size_t)d->n_vars, sizeof *marked);
   if (order == NULL || marked == NULL) {
@@ -191,7 +192,7 @@ cpl_status cpli_recorder_wait(cpli_recorder* r) {
 
 void cpli_recorder_rewind(cpli_recorder* r) {
   r->points = 0;
-  r->spent_s = 0;
+  r->writing = cpli_stopwatch_begin();
   r->next = INFINITY;
   cpli_rows_rewind(&r->rows);
 }
@@ -297,10 +298,10 @@ static cpl_status read(cpli_recorder* r, double t) {
 
 static cpl_status write(cpli_recorder* r, double t, const cpl_value* row) {
   r->points++;
-  const double since = r->untimed ? 0 : cpli_now();
+  const uint64_t since = r->untimed ? 0 : cpli_ticks();
   cpl_status st = r->memory != NULL ? cpli_memory_add(r->memory, t, row) : CPL_OK;
   if (st >= 0 && r->def->on_point != NULL) st = r->def->on_point(r->def->user, t, row);
-  if (!r->untimed) r->spent_s += cpli_now() - since;
+  if (!r->untimed) cpli_stopwatch_add(&r->writing, since);
   return st;
 }
 

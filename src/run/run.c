@@ -490,7 +490,7 @@ cpl_status cpli_run_finish(run* r, cpl_status st) {
   r->stats.reached = r->t;
   r->stats.terminated = r->ended;
   r->stats.points = r->recorder.points;
-  r->stats.in_output_s = r->recorder.spent_s;
+  r->stats.in_output_s = cpli_stopwatch_seconds(&r->recorder.writing);
   r->stats.wall_s = cpli_now() - r->since;
   return st >= 0 && r->ended ? CPL_TERMINATE : st < 0 ? st : CPL_OK;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/stopwatch.h"
 #include "couplet/run.h"
 #include "model/description.h"
 #include "model/serial.h"
@@ -101,7 +102,7 @@ typedef struct cpli_recorder {
   bool* warned;  // of each column: a warning was given that it is not finite
   int32_t n_warned;
   bool untimed;  // the time of callbacks is not measured
-  double spent_s;
+  cpli_stopwatch writing;
   int64_t points;
   struct cpli_memory* memory;  // takes the rows as well. Nullable.
 } cpli_recorder;
