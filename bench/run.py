@@ -20,6 +20,8 @@ import tempfile
 import time
 import zipfile
 
+from ranks import measure_ranks
+
 ROUNDS = 15
 
 
@@ -149,6 +151,9 @@ class Bench:
             inside = min(inside, wall_seconds(long))
             isolated = min(isolated, wall_seconds(long + ["--isolate"]))
         self.report("--isolate: a call there and back", 1e6 * (isolated - inside) / calls, "microseconds", 3)
+
+    def ranks(self):
+        measure_ranks(self)
 
     def other_platforms(self):
         """A binary for win64 in its host against the native one with --isolate; both take turns over shared memory."""
@@ -776,7 +781,7 @@ def main():
     parts = [word for word in sys.argv[2:] if not word.startswith("-")]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(build, folder)
-        for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation,
+        for part in (bench.bare_solvers, bench.start_up, bench.small_fmu, bench.descriptions, bench.packages, bench.isolation, bench.ranks,
                      bench.other_platforms,
                      bench.small_systems, bench.race_car, bench.gmres, bench.large_systems, bench.grids, bench.growth,
                      bench.many_instances, bench.calls_of_fmus, bench.balls, bench.projection, bench.masters, bench.pages, bench.modes,

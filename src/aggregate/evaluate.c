@@ -82,12 +82,36 @@ static cpl_status give(cpli_aggregate* a, cpli_part* part) {
   return CPL_OK;
 }
 
+// Components of other processes are given the point together with the calls that follow, and it is
+// not known which of these has not succeeded.
+static void forget_remote_points(cpli_aggregate* a) {
+  if (a->base.base.can.remote == 0 || a->phase != CPLI_PLAN_CONTINUOUS) return;
+  for (int32_t k = 0; k < a->n_parts; k++)
+    if (a->parts[k].m->base.can.remote > 1) a->parts[k].point = a->point - 1;
+  a->pending = true;
+}
+
+static cpli_task_kind kind_of_part(const void* aggregate, int32_t k) {
+  const cpli_aggregate* a = aggregate;
+  if (a->parts[k].point == a->point) return CPLI_TASK_STAYS;
+  const int remote = a->parts[k].m->base.can.remote;
+  return remote > 1 ? CPLI_TASK_REMOTE : remote > 0 ? CPLI_TASK_WAITS : CPLI_TASK_STAYS;
+}
+
+static cpl_status give_part(void* aggregate, int32_t k, int32_t worker) {
+  cpli_aggregate* a = aggregate;
+  (void)worker;
+  return a->parts[k].point != a->point ? give(a, &a->parts[k]) : CPL_OK;
+}
+
 cpl_status cpli_give_point(cpli_aggregate* a) {
   cpl_status st = CPL_OK;
   if (!a->pending) return CPL_OK;
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    if (a->parts[k].point != a->point) st = give(a, &a->parts[k]);
+  if (a->base.base.can.remote > 0) {
+    st = cpli_overlap(a->base.base.ctx, a->n_parts, kind_of_part, give_part, a);
+    if (st != CPL_OK) forget_remote_points(a);
   }
+  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) st = give_part(a, k, 0);
   if (st == CPL_OK) a->pending = false;
   return st;
 }
@@ -289,15 +313,6 @@ cpl_status cpli_walk_segments(cpli_aggregate* a, const cpli_eval_plan* p) {
   }
   if (st == CPL_OK && p->calls_all) a->pending = false;
   return st;
-}
-
-// Components of other processes are given the point together with the calls that follow, and it is
-// not known which of these has not succeeded.
-static void forget_remote_points(cpli_aggregate* a) {
-  if (a->base.base.can.remote == 0 || a->phase != CPLI_PLAN_CONTINUOUS) return;
-  for (int32_t k = 0; k < a->n_parts; k++)
-    if (a->parts[k].m->base.can.remote > 1) a->parts[k].point = a->point - 1;
-  a->pending = true;
 }
 
 cpl_status cpli_evaluate(cpli_aggregate* a) {

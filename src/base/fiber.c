@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/log_queue.h"
+#include "base/ranks.h"
 #include "base/thread_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -304,7 +305,6 @@ static void wait_for_any(const cpli_fibers* g) {
   const double began = cpli_now();
   const double looks = usual_wait < worth_looking ? worth_looking : 2e-6;
   if (watch->flush != NULL) watch->flush(watch->user);
-  double pause = 2e-6;
   while (!any_due(g)) {
     if (watch->poll != NULL && watch->poll(watch->user)) continue;
     if (cpli_now() < began + looks) continue;
@@ -312,8 +312,7 @@ static void wait_for_any(const cpli_fibers* g) {
       sleep_on_bell(g);
       continue;
     }
-    nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * pause)}, NULL);
-    pause = pause * 1.5 < longest_pause ? pause * 1.5 : longest_pause;
+    cpli_ranks_pause(cpli_now() - began);
   }
   const double waited = cpli_now() - began;
   usual_wait += 0.125 * ((waited < longest_noted ? waited : longest_noted) - usual_wait);
@@ -395,10 +394,14 @@ void cpli_fibers_send(const cpli_fibers* g) {
 }
 
 // Within an item of another group the items of that one go on meanwhile.
+void cpli_fibers_wait(const cpli_fibers* g) {
+  if (current != NULL) cpli_fiber_wait(any_due, g, slice);
+  else wait_for_any(g);
+}
+
 void cpli_fibers_finish(cpli_fibers* g) {
   while (g->first != NULL) {
-    if (current != NULL) cpli_fiber_wait(any_due, g, slice);
-    else wait_for_any(g);
+    cpli_fibers_wait(g);
     cpli_fibers_go_on(g);
   }
 }

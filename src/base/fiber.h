@@ -31,6 +31,8 @@ void cpli_fibers_start(cpli_fibers* group, int32_t item, bool defers);
 void cpli_fibers_send(const cpli_fibers* group);
 /// Those whose answers are there go on, each until it waits again or ends.
 void cpli_fibers_go_on(cpli_fibers* group);
+/// Until one of them can go on.
+void cpli_fibers_wait(const cpli_fibers* group);
 /// All end.
 void cpli_fibers_finish(cpli_fibers* group);
 /// Begin and end items 0 to n - 1.

@@ -124,7 +124,11 @@ bool cpli_link_close(cpli_rank_links* l) {
   cpl_context* ctx = l->ctx;
   const bool is_caller = cpli_ranks_rank(l->ranks) == 0;
   const bool in_order = !is_caller || end_others(l);
-  if (is_caller) cpli_fibers_watch(ctx, NULL);
+  if (is_caller) {
+    cpli_fibers_watch(ctx, NULL);
+    cpl_log(ctx, CPL_LOG_INFO, "ranks", "%lld calls of models in other ranks, by %lld messages",
+            (long long)l->n_calls, (long long)l->n_messages);
+  }
   for (int32_t i = 0; l->peers != NULL && i < l->size; i++) free_peer(l, &l->peers[i]);
   cpli_link_release(l->memory);
   pthread_mutex_destroy(&l->mutex);
@@ -176,6 +180,8 @@ static bool pack_all(cpli_rank_links* l, peer* p) {
   memmove(p->waiting.items, p->waiting.items + n, p->waiting.n * sizeof *p->waiting.items);
   const cpli_link_head head = {.kind = CPLI_LINK_CALLS, .count = (uint32_t)p->sent.n};
   memcpy(p->out.data, &head, sizeof head);
+  l->n_messages++;
+  l->n_calls += (int64_t)p->sent.n;
   return true;
 }
 

@@ -88,7 +88,8 @@ struct cpli_rank_links {
   char *memory, *free;
   cpli_link_freed* freed;
   size_t n_freed, cap_freed;
-  cpl_status refused;  // of a rank that cannot serve; its text is the last error
+  int64_t n_messages, n_calls;  // that were sent
+  cpl_status refused;           // of a rank that cannot serve; its text is the last error
 };
 
 /// Room for `size` bytes more, rounded to a multiple of 8; NULL: out of memory.

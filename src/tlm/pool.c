@@ -20,7 +20,8 @@ typedef struct cpli_pool {
   bool failed;
   double cost;  // of an interval, as measured recently [s]
   int32_t threads;
-  bool always;  // an explicit number of threads is used without measuring
+  bool always;    // an explicit number of threads is used without measuring
+  bool overlaps;  // parts call models of other processes: in one thread they overlap
 } cpli_pool;
 
 cpl_status cpli_pool_create(cpli_tlm* m) {
@@ -37,6 +38,12 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
   pool->threads = cpli_threads_of(ctx, m->def.threads, 0);
   pool->always = m->def.threads > 1 || cpli_context_slot(ctx)->threads > 1 || m->def.processes;
   if (pool->threads > m->n_parts || m->def.processes) pool->threads = m->n_parts;
+  for (int32_t i = 0; i < m->n_parts && !m->def.processes; i++)
+    pool->overlaps = pool->overlaps || m->parts[i].s->base.can.remote > 0;
+  if (pool->overlaps && cpli_stacks_join(ctx, m->n_parts) < 0) {
+    pool->overlaps = false;
+    return CPL_ERR_NOMEM;
+  }
   if (pool->threads < 2) return CPL_OK;
   return m->def.processes ? cpli_thread_pool_create(ctx, pool->threads, &m->threads)
                           : cpli_thread_pool_join(ctx, pool->threads, &m->threads);
@@ -45,6 +52,7 @@ cpl_status cpli_pool_create(cpli_tlm* m) {
 void cpli_pool_destroy(cpli_tlm* m) {
   cpl_context* ctx = m->base.base.ctx;
   cpli_thread_pool_leave(m->threads);
+  if (m->pool != NULL && m->pool->overlaps) cpli_stacks_leave(ctx, m->n_parts);
   if (m->pool != NULL) {
     pthread_cond_destroy(&m->pool->changed);
     pthread_mutex_destroy(&m->pool->mutex);
@@ -82,6 +90,34 @@ static void run_alone(cpli_tlm* m, double until) {
     if (st >= 0) st = cpli_part_step(m, p, until);
     if (st >= 0) st = cpli_part_publish(m, p);
     if (st < 0) keep_message(m, p, st);
+  }
+}
+
+// One interval, which ends when the answers of other processes are there.
+static void advance_waiting(void* user, int32_t part) {
+  cpli_tlm* m = user;
+  cpli_tlm_part* p = &m->parts[part];
+  const double until = m->pool->until;
+  cpli_error* before = cpli_divert_errors(m->base.base.ctx, &m->errors[part]);
+  p->busy = true;
+  cpl_status st = cpli_part_begin(m, p, until);
+  if (st >= 0) st = cpli_part_step(m, p, until);
+  if (st >= 0) st = cpli_part_publish(m, p);
+  p->busy = false;
+  if (st < 0) keep_message(m, p, st);
+  cpli_end_diversion(before);
+}
+
+// In one thread, where parts wait for models of other processes: meanwhile any other part advances
+// whose waves are there.
+static void run_overlapping(cpli_tlm* m, double until) {
+  cpli_fibers waiting = {.ctx = m->base.base.ctx, .work = advance_waiting, .user = m};
+  for (;;) {
+    for (cpli_tlm_part* p; is_running(m) && (p = next_part(m, until, 0)) != NULL;)
+      cpli_fibers_start(&waiting, (int32_t)(p - m->parts), false);
+    if (waiting.first == NULL) return;
+    cpli_fibers_wait(&waiting);
+    cpli_fibers_go_on(&waiting);
   }
 }
 
@@ -197,12 +233,13 @@ cpl_status cpli_pool_run(cpli_tlm* m, double until) {
     cpli_thread_pool_run(m->threads, pool->threads, pool->threads, serve_processes, m);
   } else if (together) {
     threads = cpli_thread_pool_run(m->threads, pool->threads, pool->threads, run_threads, m);
-  } else run_alone(m, until);
+  } else if (pool->overlaps) run_overlapping(m, until);
+  else run_alone(m, until);
   int64_t intervals = count_intervals(m) - before;
   if (intervals > 0) {
     double cost = (cpli_now() - since) / (double)intervals * threads;
     pool->cost = pool->cost > 0 ? pool->cost + 0.2 * (cost - pool->cost) : cost;
   }
-  cpl_status st = outcome(m, together);
+  cpl_status st = outcome(m, together || pool->overlaps);
   return (st >= 0 || st == CPL_ERR_CANCELLED) && cpli_tlm_cancelled(m) ? interrupted(m) : st;
 }

@@ -220,6 +220,7 @@ static void take_capabilities(cpli_tlm* m) {
     if (m->parts[i].s->ops->set_curve == NULL) one = 0;
     if (one < can->input_derivatives) can->input_derivatives = one;
     can->serialize = can->serialize && cpli_serial_can(&m->parts[i].s->base);
+    can->remote = can->remote > 0 || m->parts[i].s->base.can.remote > 0;
   }
 }
 

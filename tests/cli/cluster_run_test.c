@@ -131,6 +131,63 @@ static void the_same_bytes_for_any_number_of_ranks(void** state) {
   }
 }
 
+//------------------------------------ at the same time ------------------------------------
+
+// A mass that, after t=0.5, waits for another one that does the same: calls of both must overlap.
+static const char meet[] =
+    "#include <couplet/model.h>\n"
+    "#include <stdio.h>\n"
+    "#include <unistd.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .output = true}, {\"v\", .output = true}, "
+    "{0}};\n"
+    "static const cpl_declaration inputs[] = {{\"F\"}, {0}};\n"
+    "static const cpl_declaration parameters[] = {{\"me\"}, {\"other\"}, {0}};\n"
+    "static int f(const cpl_values* v, double* dx) {\n"
+    "  char name[64];\n"
+    "  dx[0] = v->x[1];\n"
+    "  dx[1] = v->u[0] - v->x[0];\n"
+    "  if (v->p[0] == 0 || v->t < 0.5) return CPL_MODEL_OK;\n"
+    "  snprintf(name, sizeof name, \"here.%d\", (int)v->p[0]);\n"
+    "  fclose(fopen(name, \"w\"));\n"
+    "  snprintf(name, sizeof name, \"here.%d\", (int)v->p[1]);\n"
+    "  for (int i = 0; access(name, F_OK) != 0; i++) {\n"
+    "    if (i == 60000) return cpl_model_error(v, \"nobody came\");\n"
+    "    usleep(1000);\n"
+    "  }\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"meet\", .states = states, .inputs = inputs,\n"
+    "  .parameters = parameters, .derivatives = f};\n";
+
+// The first one is in rank 0.
+#define MASSES                                                                                    \
+  "couplet: 1\nname: masses\nmodels:\n  a: {c: meet.c}\n  b: {c: meet.c%s}\n  c: {c: meet.c%s}\n" \
+  "experiment: {stop: 1, interval: 0.1}\n"
+
+static void calls_of_several_ranks_overlap(void** state) {
+  (void)state;
+  static const char ends[] = "{kind: translational, position: x, speed: v, force: F}";
+  static const char* const how[] = {"", ", as: cs", ""};
+  if (!have_mpi()) return;
+  write_systems();
+  write_text("meet.c", meet);
+  for (int i = 0; i < 3; i++) {
+    char system[2048];
+    int n = snprintf(system, sizeof system, MASSES, how[i], how[i]);
+    const char* more = i == 2 ? "interfaces:\n  b.end: %s\n  c.end: %s\n"
+                                "tlm:\n  - {from: b.end, to: c.end, delay: 0.1, Zf: 1}\n"
+                              : "connections: {b.F: a.x, c.F: a.x}\n";
+    snprintf(system + n, sizeof system - (size_t)n, more, ends, ends);
+    write_text("masses.yaml", system);
+    unlink("here.1"), unlink("here.2");
+    const int code = run_ranks(3,
+                               "masses.yaml --threads 1 --set b.me=1 --set b.other=2 --set c.me=2 "
+                               "--set c.other=1 --one-solver -o x.csv --progress none");
+    if (code != 0) fail_msg("%s: exit code %d: %s", system, code, text_of("mpi.err"));
+  }
+  unlink("x.csv");
+}
+
 //------------------------------------ failures ------------------------------------
 
 // In rank `rank` of 3: models are spread in the order of their names, from rank 0 on.
@@ -244,6 +301,7 @@ static void ranks_that_do_not_see_each_other_are_refused(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_same_bytes_for_any_number_of_ranks),
+      cmocka_unit_test(calls_of_several_ranks_overlap),
       cmocka_unit_test(failures_of_models_are_those_of_one_process),
       cmocka_unit_test(messages_of_models_come_from_rank_0),
       cmocka_unit_test(a_rank_that_dies_is_named_and_results_are_kept),
