@@ -209,6 +209,45 @@ uint64_t cpli_tan_given(analysis* a, const variant* v, const expr* call) {
   return given;
 }
 
+//------------------------------------ other types ------------------------------------
+
+typedef enum contents { CONTENTS_UNKNOWN, CONTENTS_REALS, CONTENTS_OTHERS } contents;
+
+// What is at the end of a pointer.
+static contents contents_of(const type* t) {
+  while (is_pointer(t)) t = t->of;
+  if (t->kind == TYPE_RECORD && !t->record->known) return CONTENTS_UNKNOWN;
+  if (t->kind == TYPE_VOID || t->kind == TYPE_FUNCTION) return CONTENTS_UNKNOWN;
+  const bool reals = t->kind == TYPE_REAL || (t->kind == TYPE_RECORD && t->record->reals);
+  return reals ? CONTENTS_REALS : CONTENTS_OTHERS;
+}
+
+// The bytes of a number with a derivative must not be used as anything else: the derivative would
+// not follow them.
+static void check_pointer(analysis* a, variant* v, const type* to, const expr* from) {
+  if (!is_pointer(from->type) || from->kind == EXPR_TEXT) return;
+  const contents before = contents_of(from->type), after = contents_of(to);
+  const bool same = before == after || (before != CONTENTS_OTHERS && after != CONTENTS_OTHERS);
+  if (!same && is_active(v, cpli_tan_class(a, v, from)))
+    cpli_tan_refuse(a->s, from->all.first, "a pointer to numbers and to another type");
+}
+
+static void check_cast(analysis* a, variant* v, const expr* e) {
+  if (!is_pointer(e->type)) return;
+  if (e->a->type->kind == TYPE_WHOLE && e->a->kind != EXPR_NUMBER)
+    cpli_tan_refuse(a->s, e->all.first, "a pointer made of a number");
+  check_pointer(a, v, e->type, e->a);
+}
+
+static void check_union(analysis* a, variant* v, const expr* e) {
+  const type* t = e->type;
+  const type* of = e->arrow ? e->a->type->of : e->a->type;
+  while (t->kind == TYPE_ARRAY) t = t->of;
+  const bool reals = t->kind == TYPE_REAL || (t->kind == TYPE_RECORD && !t->record->others);
+  if (of->record->mixed && !reals && is_active(v, cpli_tan_class(a, v, e)))
+    cpli_tan_refuse(a->s, e->all.first, "a union of numbers and another type");
+}
+
 //------------------------------------ effects ------------------------------------
 
 static bool is_memory(const variant* v, int32_t c) {
@@ -261,6 +300,7 @@ static void receive(analysis* a, variant* v, int32_t to, const type* t, const ex
   }
   check_kind(a, v, t, from);
   if (is_pointer(t) || is_pointer(from->type)) {
+    check_pointer(a, v, t, from);
     if (from->kind != EXPR_TEXT) join(v, to, cpli_tan_class(a, v, from));
   } else if (t->kind == TYPE_REAL) {
     if (cpli_tan_active(a, v, from)) mark(v, to);
@@ -306,6 +346,7 @@ static void visit_defined(analysis* a, variant* v, const expr* e, function* f) {
     }
     check_kind(a, v, p->type, arg);
     if (w->writes >> i & 1) mark(v, c);
+    if (is_pointer(p->type)) check_pointer(a, v, p->type, arg);
     if (w->stores >> i & 1) note_store(a, v, c, arg);
     if (w->entangles && c >= 0) together = join(v, together, c);
     p = p->next;
@@ -344,6 +385,8 @@ static void copy_memory(analysis* a, variant* v, int32_t to, const expr* e) {
   if (holds_pointers(target->type->of) || holds_pointers(origin->type->of)) join(v, to, from);
   if (is_active(v, to)) mark(v, from);
   if (is_active(v, from)) mark(v, to);
+  for (const expr* arg = target; arg != origin->next; arg = arg->next)
+    check_pointer(a, v, &(type){.kind = TYPE_VOID}, arg);
 }
 
 static void visit_call(analysis* a, variant* v, const expr* e) {
@@ -395,6 +438,8 @@ static void visit(analysis* a, variant* v, const expr* e) {
     if (e->kind == EXPR_STEP) check_store(a, v, e->a);
     if (e->kind == EXPR_CHOICE && is_pointer(e->type)) cpli_tan_class(a, v, e);
     if (e->kind == EXPR_CAST) check_kind(a, v, e->type, e->a);
+    if (e->kind == EXPR_CAST) check_cast(a, v, e);
+    if (e->kind == EXPR_MEMBER) check_union(a, v, e);
     if (e->type->kind == TYPE_OTHER && e->kind == EXPR_BINARY) check_kind(a, v, e->type, e);
     visit_place(a, v, e);
   }

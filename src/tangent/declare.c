@@ -111,6 +111,7 @@ static void note_field(record* r, const type* t) {
   r->pointers = r->pointers || t->kind == TYPE_POINTER || (inner && t->record->pointers);
   r->reals =
       r->reals || t->kind == TYPE_REAL || t->kind == TYPE_POINTER || (inner && t->record->reals);
+  r->others = r->others || (inner ? t->record->others : t->kind != TYPE_REAL);
 }
 
 static field** add_field(source* s, record* r, field** end, int32_t name, type* t) {
@@ -118,6 +119,7 @@ static field** add_field(source* s, record* r, field** end, int32_t name, type* 
   if (f == NULL || t == NULL) return end;
   *f = (field){.name = name, .type = t};
   note_field(r, t);
+  r->mixed = r->mixed || (name < 0 && t->kind == TYPE_RECORD && t->record->mixed);
   *end = f;
   return &f->next;
 }
@@ -167,7 +169,7 @@ static record* record_of_tag(source* s, int32_t name, bool here) {
   return r;
 }
 
-static type* read_record(source* s) {
+static type* read_record(source* s, bool is_union) {
   int32_t name = -1;
   skip_attributes(s);
   if (tok(s)->kind == TOKEN_NAME) name = tok(s)->name, s->at++;
@@ -178,6 +180,7 @@ static type* read_record(source* s) {
   t->record = record_of_tag(s, name, here);
   if (t->record != NULL && take(s, '{') && cpli_tan_enter(s)) {
     read_fields(s, t->record);
+    t->record->mixed |= is_union && t->record->reals && t->record->others;
     cpli_tan_leave(s);
   }
   return s->bad ? NULL : t;
@@ -221,8 +224,9 @@ bool cpli_tan_begins_type(const source* s) {
 // One word of the name of a type. `words` gets double, float or anything else.
 static bool read_word(source* s, specifiers* out, type_kind* kind, bool* is_long) {
   const int32_t name = tok(s)->name;
+  const bool is_union = is_key(s, KEY_union);
   if (take_key(s, KEY_struct) || take_key(s, KEY_union)) {
-    out->type = read_record(s);
+    out->type = read_record(s, is_union);
     return out->type != NULL;
   }
   if (take_key(s, KEY_enum)) {

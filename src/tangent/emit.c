@@ -453,7 +453,11 @@ void cpli_tan_demand(emitter* x, variant* w) {
   x->waiting = w;
 }
 
+// Compilers take a time that grows with the square of the length of such a function: 4 s for this.
+enum { MAX_TEXT = 256 << 10 };
+
 static void write_variant(emitter* x, variant* v) {
+  const size_t before = x->bodies.size;
   x->v = v;
   x->out = &x->heads;
   write_head(x, v);
@@ -464,6 +468,8 @@ static void write_variant(emitter* x, variant* v) {
   open_parameters(x, v);
   write_statement(x, v->of->body->body);
   cpli_tan_put(x, "}\n");
+  if (x->bodies.size - before > MAX_TEXT)
+    cpli_tan_refuse(x->s, v->of->symbol->at, "%s(), which is too long,", name_of(x, v->of->symbol));
 }
 
 void cpli_tan_write_demanded(emitter* x) {

@@ -84,6 +84,8 @@ typedef struct record {
   bool values;    // it is cpl_values
   bool pointers;  // it has some
   bool reals;     // it has numbers that may have derivatives, or pointers
+  bool others;    // it has anything else but such numbers
+  bool mixed;     // a union with both, or with an unnamed one
 } record;
 
 struct type {

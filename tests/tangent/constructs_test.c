@@ -222,6 +222,28 @@ static void what_is_not_understood_is_refused(void** state) {
        "a[1];",
        "a pointer that leads to v->memory or to values"},
       {"static double cpl_d_x;", "dx[0] = dx[1] = dx[2] = v->x[0];", "cpl_d_x is reserved"},
+      // bytes of numbers as something else: derivatives would not follow them
+      {"union bits { double d; unsigned long long i; };",
+       "union bits b; b.d = v->x[0]; b.i ^= 1ull << 63; dx[0] = dx[1] = dx[2] = b.d;",
+       "a union of numbers and another type in m.c line 10"},
+      {"struct any { int kind; union { double d; char c[8]; }; };",
+       "struct any p = {.d = v->x[0]}, q; for (int i = 0; i < 8; i++) q.c[i] = p.c[i];\n"
+       "dx[0] = dx[1] = dx[2] = q.d;",
+       "a union of numbers and another type in m.c line 10"},
+      {"", "double a = v->x[0], b; *(long*)&b = *(long*)&a; dx[0] = dx[1] = dx[2] = b;",
+       "a pointer to numbers and to another type in m.c line 10"},
+      {"static void copy(void* to, const void* from, unsigned long n) {\n"
+       "  char* a = to;\n  const char* b = from;\n  while (n-- > 0) *a++ = *b++;\n}",
+       "double a[3]; copy(a, v->x, sizeof a); dx[0] = dx[1] = dx[2] = a[0];",
+       "a pointer to numbers and to another type in m.c line 6"},
+      {"",
+       "double a = v->x[0]; long i; memcpy(&i, &a, 8); i ^= 1; memcpy(&a, &i, 8);\n"
+       "dx[0] = dx[1] = dx[2] = a;",
+       "a pointer to numbers and to another type in m.c line 10"},
+      {"",
+       "double a = v->x[0]; unsigned long at = (unsigned long)&a;\n"
+       "*(double*)at *= v->x[1]; dx[0] = dx[1] = dx[2] = a;",
+       "a pointer made of a number in m.c line 11"},
   };
   for (size_t i = 0; i < CPLI_COUNT(cases); i++)
     check_refused(*state, cases[i].before, cases[i].body, cases[i].reason);

@@ -38,6 +38,30 @@ static void damaged_texts_end(void** state) {
   free(deep);
 }
 
+// The time of compilers grows with the square of the length of a function.
+static void functions_may_be_too_long(void** state) {
+  static const char head[] =
+      "typedef struct cpl_values { const double* x; } cpl_values;\n"
+      "static int f(const cpl_values* v, double* dx) { double a = 0;\n",
+                    line[] = "a = a * v->x[0] + v->x[1];\n",
+                    end[] =
+                        "dx[0] = a; return 0; }\n"
+                        "const struct cpl_model_def couplet_model = {.derivatives = f};\n";
+  char* text = calloc(sizeof head + 20000 * sizeof line + sizeof end, 1);
+  assert_non_null(text);
+  for (int n = 100; n <= 20000; n *= 200) {
+    cpli_tangent_text out;
+    char* at = text + sprintf(text, "%s", head);
+    for (int i = 0; i < n; i++) at += sprintf(at, "%s", line);
+    strcpy(at, end);
+    CHECK_OK(*state, cpli_tangent_make(*state, text, strlen(text), &out));
+    CHECK_INT(out.any, n == 100);
+    if (n > 100) CHECK_CONTAINS(out.text, "f(), which is too long, in");
+    cpli_free(*state, out.text);
+  }
+  free(text);
+}
+
 static void every_failed_allocation_is_survived(void** state) {
   static const char text[] =
       "typedef struct cpl_values { const double* x; } cpl_values;\n"
@@ -65,6 +89,7 @@ static void every_failed_allocation_is_survived(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(damaged_texts_end),
+      cmocka_unit_test(functions_may_be_too_long),
       cmocka_unit_test(every_failed_allocation_is_survived),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
