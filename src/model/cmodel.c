@@ -620,7 +620,7 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
                        .serialize = to_bytes,
                        .completed_step = wants_steps,
                        // all instances share what the program has given
-                       .own_thread = cm->host.user != NULL}},
+                       .own_thread = cm->host.user != NULL || cm->host.shares_data}},
       .ops = &in->ops};
   in->ops = model_ops;
   if (cm->at.na > 0) in->ops.evaluate = NULL;

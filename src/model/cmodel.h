@@ -33,6 +33,7 @@ typedef struct cpli_cmodel_host {
                          size_t size);
   double call_timeout;               // limit of a call in the other process [s]; 0: none
   void* user;                        // cpl_values.user
+  bool shares_data;                  // instances share variables: one thread calls all of them
   const cpl_model_tangent* tangent;  // made of the source. Nullable
 } cpli_cmodel_host;
 

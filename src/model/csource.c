@@ -7,6 +7,7 @@
 #include "format/source_loc.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 #include "base/guard.h"
 #include "base/loaded.h"
@@ -14,6 +15,7 @@
 #include "model/csource.h"
 #include "model/description.h"
 #include "model/probe.h"
+#include "model/static_data.h"
 
 typedef struct csource {
   cpl_source base;
@@ -22,6 +24,8 @@ typedef struct csource {
   void* library;  // NULL: defined in this program
   cpli_loaded before;
   const cpl_model_tangent* tangent;  // Nullable
+  char shared[80];                   // a variable that all instances share
+  char first[80];                    // the name of the first instance
 } csource;
 
 static void destroy(cpl_source* source) {
@@ -38,7 +42,25 @@ static void destroy(cpl_source* source) {
   cpli_free(ctx, src);
 }
 
+// Once, where there are two instances in this process.
+static void warn_shared(csource* src, const char* name) {
+  if (src->shared[0] == '\0') return;
+  if (src->first[0] == '\0') {
+    snprintf(src->first, sizeof src->first, "%s", name);
+  } else if (strncmp(src->first, name, sizeof src->first - 1) != 0) {
+    cpl_log(
+        src->base.ctx, CPL_LOG_WARNING, src->path,
+        "the variable \"%s\" is not constant, and %s, %s and other instances of this file share "
+        "it: their results are wrong if it keeps anything from one call to the next, and one "
+        "thread calls them all; make it const, or a discrete variable, or a part of v->memory, "
+        "or run with --isolate",
+        src->shared, src->first, name);
+    src->shared[0] = '\0';
+  }
+}
+
 static cpl_status make_model(cpl_source* source, const char* name, cpl_model** out) {
+  warn_shared((csource*)source, name);
   return cpli_cmodel_instance(((csource*)source)->cm, source->ctx, name, out);
 }
 
@@ -132,7 +154,12 @@ cpl_status cpli_c_open_library(cpl_context* ctx, const cpli_c_library* from, cpl
   *out = NULL;
   cpl_status st = source_create(ctx, from->path, &src);
   if (st >= 0) st = load(src, from->library, &def);
-  if (st >= 0) st = describe(src, def, from->host, from->known == NULL);
+  cpli_cmodel_host host = from->host;
+  if (st >= 0 && cpli_static_data(from->library, src->shared, sizeof src->shared)) {
+    host.shares_data = true;
+    if (host.in_child != NULL) src->shared[0] = '\0';  // each instance has a process of its own
+  }
+  if (st >= 0) st = describe(src, def, host, from->known == NULL);
   if (st >= 0 && from->known != NULL) {
     src->cm->desc.structure = from->known->structure;
     src->cm->desc.residual_structure = from->known->residual_structure;

@@ -11,7 +11,7 @@
 static const char stuck_model[] = MODEL(
     "stuck",
     "#include <stdio.h>\n#include <stdlib.h>\n"
-    "static volatile int go = 1;\n"
+    "static _Thread_local volatile int go = 1;\n"
     "static void perhaps(const cpl_values* v, int place) {\n"
     "  if (v->p[0] != place && (v->p[0] != 10 + place || v->t < 0.31)) return;\n"
     "  fclose(fopen(\"there\", \"w\"));\n"

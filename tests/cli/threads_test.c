@@ -12,7 +12,7 @@ static const char bad_model[] =
           "static const cpl_declaration x[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
           "static const cpl_declaration u[] = {{\"u\"}, {0}};\n"
           "static const cpl_declaration p[] = {{\"how\"}, {\"k\", .start = 1}, {0}};\n"
-          "static volatile int go = 1;\n"
+          "static _Thread_local volatile int go = 1;\n"
           "static int f(const cpl_values* v, double* dx) {\n"
           "  int how = v->t > 0.1 ? (int)v->p[0] : 0;\n"
           "  double s = 0;\n"
