@@ -57,6 +57,8 @@ static cpl_status check_options(session* s) {
   if (a->serve.on)
     return refuse(s, one, "the state of components that other programs run cannot be stored");
   if (a->start_from != NULL && a->checkpoint == NULL) return CPL_OK;
+  if (a->checkpoint != NULL && a->output != NULL && strcmp(a->checkpoint, a->output) == 0)
+    return refuse(s, "--checkpoint", "this is the file of the results");
   if (a->per_model) return refuse(s, one, "the results must be one file: leave out --per-model");
   if (standard) return refuse(s, one, "the results must be in a file, not on standard output");
   return CPL_OK;

@@ -11,7 +11,10 @@
 #include "couplet/checkpoint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "couplet/component.h"
 #include "format/file.h"
@@ -207,6 +210,22 @@ static cpl_component file_component(cpl_context* ctx, const char* path) {
   return (cpl_component){.ops = &ops, .desc = &none, .ctx = ctx, .name = path};
 }
 
+// A checkpoint replaces an empty file or another checkpoint, and nothing else.
+static cpl_status check_replaced(cpl_context* ctx, const char* path) {
+  struct stat there;
+  char mark[sizeof expected.mark] = {0};
+  if (stat(path, &there) != 0 || (S_ISREG(there.st_mode) && there.st_size == 0)) return CPL_OK;
+  if (S_ISREG(there.st_mode)) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, mark, sizeof mark) : -1;
+    if (fd >= 0) close(fd);
+    if (n == (ssize_t)sizeof mark && memcmp(mark, expected.mark, sizeof mark) == 0) return CPL_OK;
+  }
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                        "this is no checkpoint of a run, and is not replaced by one: give another "
+                        "name, or remove it");
+}
+
 static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binary* bytes) {
   cpli_hash hash = cpli_hash_begin();
   head h = expected;
@@ -214,7 +233,8 @@ static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binar
   cpli_hash_add(&hash, bytes->data, bytes->size);
   h.size = bytes->size;
   memcpy(h.hash, hash.part, sizeof h.hash);
-  cpl_status st = cpli_new_file_open(ctx, path, CPLI_FILE_SYNC, &f);
+  cpl_status st = check_replaced(ctx, path);
+  if (st >= 0) st = cpli_new_file_open(ctx, path, CPLI_FILE_SYNC, &f);
   if (st < 0) return st;
   if (cpli_file_write(f.fd, &h, sizeof h) == sizeof h &&
       cpli_file_write(f.fd, bytes->data, bytes->size) == bytes->size)
@@ -244,6 +264,13 @@ static cpl_status check_head(const cpl_checkpoint* k, size_t size) {
   return CPL_OK;
 }
 
+// Endless files and those that wait for a writer are not read.
+static cpl_status check_kind(cpl_context* ctx, const char* path) {
+  struct stat st;
+  if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return CPL_OK;
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "this is no checkpoint of a run");
+}
+
 cpl_status cpl_checkpoint_read(cpl_context* ctx, const char* path, cpl_checkpoint** out) {
   size_t size = 0;
   *out = NULL;
@@ -252,6 +279,7 @@ cpl_status cpl_checkpoint_read(cpl_context* ctx, const char* path, cpl_checkpoin
   *k = (cpl_checkpoint){.ctx = ctx, .path = cpli_strdup(ctx, path)};
   cpl_component file = file_component(ctx, path);
   cpl_status st = k->path != NULL ? CPL_OK : cpli_nomem(ctx);
+  if (st >= 0) st = check_kind(ctx, path);
   if (st >= 0) st = cpli_file_read(ctx, path, max_size, &k->bytes, &size);
   if (st >= 0) st = check_head(k, size);
   if (st >= 0) {
@@ -351,8 +379,8 @@ static cpl_status take_state(cpl_simulation* r, bool complete, const cpl_binary*
   return st;
 }
 
-static cpl_status write(cpl_simulation* r, const cpl_checkpoints_def* def, bool complete,
-                        const cpl_binary* history, const cpl_binary* state) {
+static cpl_status write_checkpoint(cpl_simulation* r, const cpl_checkpoints_def* def, bool complete,
+                                   const cpl_binary* history, const cpl_binary* state) {
   cpl_context* ctx = r->s->base.ctx;
   cpl_component file = file_component(ctx, def->path);
   cpli_serial_room room = {0};
@@ -391,7 +419,7 @@ static cpl_status checkpoint(cpl_simulation* r, const cpl_checkpoints_def* def, 
   if (st < 0) return st;
   if (!*complete) history.size = 0;
   st = take_state(r, *complete, &history, &state);
-  if (st >= 0 && file) *written = write(r, def, *complete, &history, &state);
+  if (st >= 0 && file) *written = write_checkpoint(r, def, *complete, &history, &state);
   return st;
 }
 
@@ -434,6 +462,7 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
     st = cpl_fail(r->s->base.ctx, CPL_ERR_INPUT,
                   "checkpoints need a path, and a time between two of them that is not negative");
   if (st >= 0) st = cannot(r);
+  if (st >= 0) st = check_replaced(r->s->base.ctx, k->def.path);  // before results are
   if (st >= 0 && r->def.resume == NULL) {
     st = find_restarts(r);
     k->barrier = 1;

@@ -347,6 +347,28 @@ static void the_first_one_must_be_written(void** state) {
 }
 
 // The disk is full, or the folder is gone, from half of the run on.
+static void other_files_are_not_replaced(void** state) {
+  static const char text[] = "time,x\n0,1\n";
+  for (int i = 0; i < 3; i++) {  // a table, an empty file, the checkpoint that is there then
+    fixture f;
+    FILE* file = i < 2 ? fopen("other", "wb") : NULL;
+    if (file != NULL) fputs(i == 0 ? text : "", file), fclose(file);
+    CHECK_OK(*state, make(*state, true, &f));
+    f.where.path = "other";
+    f.run.checkpoints = &f.where;
+    f.run.stop_time = 1;
+    CHECK_INT(go(&f), i == 0 ? CPL_ERR_INPUT : CPL_OK);
+    struct stat there;
+    CHECK_INT(stat("other", &there), 0);
+    if (i == 0) CHECK_CONTAINS(cpl_context_error(*state), "other: this is no checkpoint");
+    CHECK_INT(there.st_size == sizeof text - 1, i == 0);
+    release(&f);
+  }
+  cpl_checkpoint* from = NULL;
+  CHECK_INT(cpl_checkpoint_read(*state, "/dev/zero", &from), CPL_ERR_INPUT);
+  CHECK_CONTAINS(cpl_context_error(*state), "/dev/zero: this is no checkpoint");
+}
+
 static void fill_disk(void* user, double t) {
   struct rlimit small = {16, RLIM_INFINITY};
   (void)user;
@@ -460,6 +482,7 @@ int main(void) {
       cmocka_unit_test(values_are_set_after_the_start),
       cmocka_unit_test(other_runs_are_refused),
       cmocka_unit_test(the_first_one_must_be_written),
+      cmocka_unit_test(other_files_are_not_replaced),
       cmocka_unit_test(later_ones_may_fail),
       cmocka_unit_test(a_cancelled_run_leaves_a_checkpoint),
       cmocka_unit_test(every_failed_allocation_is_survived),
