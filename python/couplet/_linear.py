@@ -9,6 +9,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, Mapping, Optional, Union
 
+from . import _core
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -41,6 +43,13 @@ class Linear:
     D: NDArray[np.float64]
     #: the time of the point [s]
     time: float
+    #: with ``reduce``: the Hankel singular values of the states of which the least were left out, the
+    #: largest possible change of the transfer function, and the number of poles that were kept since
+    #: they do not decay
+    hankel: Optional[NDArray[np.float64]] = None
+    bound: Optional[float] = None
+    kept: Optional[int] = None
+    _whole: Optional[Linear] = None  # with all states
 
     @classmethod
     def _from_core(cls, data: tuple[Any, ...], time: float) -> Linear:
@@ -57,6 +66,37 @@ class Linear:
             values.reshape(shape, order="F") for values, shape in zip(vectors[4:], shapes)
         )
         return self
+
+    @classmethod
+    def _of(cls, found: tuple[Any, Any, Any], time: float) -> Linear:
+        import numpy as np
+
+        shown, whole, reduced = found
+        if reduced is not None:
+            self = cls._from_core(reduced[0], time)
+            self.hankel = np.frombuffer(reduced[1], dtype=np.float64).copy()
+            self.kept, self.bound = reduced[2:]
+            return self
+        self = cls._from_core(shown, time)
+        self._whole = cls._from_core(whole, time) if whole is not None else None
+        return self
+
+    def _roots(self, zeros: bool) -> NDArray[np.complex128]:
+        import numpy as np
+
+        of = self._whole if self._whole is not None else self
+        sizes = (len(of.states), len(of.inputs), len(of.outputs))
+        return np.array(_core.roots(zeros, *sizes, *(matrix.tobytes(order="F") for matrix in of)), dtype=complex)
+
+    @property
+    def poles(self) -> NDArray[np.complex128]:
+        """The eigenvalues of A; of all states, where ``only`` leaves some out."""
+        return self._roots(False)
+
+    @property
+    def zeros(self) -> NDArray[np.complex128]:
+        """The transmission zeros from the inputs to the outputs, likewise."""
+        return self._roots(True)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter((self.A, self.B, self.C, self.D))
@@ -109,6 +149,7 @@ def linearize(
     set: Optional[Mapping[str, Any]] = None,
     input: Input = None,
     only: Iterable[str] = (),
+    reduce: Optional[int] = None,
     linear: Optional[str] = None,
     projection: Optional[str] = None,
     isolate: bool = False,
@@ -118,7 +159,8 @@ def linearize(
 ) -> Linear:
     """Simulate up to the time ``at`` (default: the start; "steady": the rest point) and linearise there.
 
-    ``only``: states, inputs and outputs, by names or patterns. The other keywords are those of
+    ``only``: states, inputs and outputs, by names or patterns. ``reduce``: the number of states of a balanced
+    reduction between these inputs and outputs. The other keywords are those of
     :func:`couplet.simulate`.
 
     >>> import couplet
@@ -129,10 +171,12 @@ def linearize(
     >>> A.round(6)
     array([[ 0.,  1.],
            [-1., -3.]])
+    >>> m.poles.round(6)
+    array([-0.381966+0.j, -2.618034+0.j])
     """
     settings = dict(
         start=start, step=step, solver=solver, rtol=rtol, atol=atol, set=set, input=input, linear=linear,
         projection=projection, isolate=isolate, call_timeout=call_timeout, variant=variant, parameters=parameters,
     )
     with at_point(model, at, settings) as run:
-        return run.linearize(only)
+        return run.linearize(only, reduce)

@@ -227,14 +227,16 @@ class Run(_core.Run):
             self.stats  # of a run that is not finished
         super().close()
 
-    def linearize(self, only: Iterable[str] = ()) -> Linear:
+    def linearize(self, only: Iterable[str] = (), reduce: Optional[int] = None) -> Linear:
         """The matrices of x' = A x + B u, y = C x + D u at the present point.
 
-        Open the run with ``one_solver=True`` and ``form="ode"``, or use :func:`couplet.linearize`.
+        ``reduce``: with this number of states. Open the run with ``one_solver=True`` and ``form="ode"``, or use :func:`couplet.linearize`.
         """
         from ._linear import Linear
 
-        return Linear._from_core(self._linearize(_names(only)), self.time)
+        if reduce is not None and reduce < 0:
+            raise ValueError(f"reduce is a number of states, not {reduce}")
+        return Linear._of(self._linearize(_names(only), -1 if reduce is None else reduce), self.time)
 
     def _failed(self, error: BaseException) -> None:
         """Called by the library: add what was computed to an exception."""

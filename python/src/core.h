@@ -183,6 +183,8 @@ void core_states_close(core_run* run);
 PyObject* core_run_checkpoint(PyObject* self, PyObject* args);
 /// A method of Run: names of free variables, and pairs of a name and a value.
 PyObject* core_run_steady(PyObject* self, PyObject* args);
+/// A method of Run: names, number of states or -1.
+PyObject* core_run_linearize(PyObject* self, PyObject* args);
 /// A method of Run: input, output, range, points per decade, frequencies.
 PyObject* core_run_frequency(PyObject* self, PyObject* args);
 void core_run_adopt(core_run* run, core_child* child);
@@ -193,6 +195,11 @@ void core_run_release(core_run* run, core_child* child);
 /// statistics(results, probabilities): (n, missing, mean, deviation, least, greatest, quantiles) of
 /// float64 arrays.
 PyObject* core_statistics(PyObject* module, PyObject* args);
+
+//------------------------------------ linear.c ------------------------------------
+
+/// roots(zeros, n, m, k, A, B, C, D): poles or zeros.
+PyObject* core_roots(PyObject* module, PyObject* args);
 
 //------------------------------------ search.c ------------------------------------
 

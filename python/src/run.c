@@ -446,57 +446,6 @@ static PyObject* run_names(PyObject* self, PyObject* unused) {
   return names;
 }
 
-//------------------------------------ linearisation ------------------------------------
-
-static PyObject* names_tuple(const char* const* names, int32_t n) {
-  PyObject* tuple = PyTuple_New(n);
-  for (int32_t i = 0; i < n && tuple != NULL; i++) {
-    PyObject* name = core_str(names[i]);
-    if (name == NULL || PyTuple_SetItem(tuple, i, name) != 0) Py_CLEAR(tuple);
-  }
-  return tuple;
-}
-
-static PyObject* numbers(const double* values, int32_t n) {
-  return PyBytes_FromStringAndSize((const char*)values, (Py_ssize_t)n * (Py_ssize_t)sizeof(double));
-}
-
-static PyObject* linear_tuple(const cpl_linear* l) {
-  const int32_t n = l->n_states, m = l->n_inputs, k = l->n_outputs;
-  return Py_BuildValue("(NNNNNNNNNNN)", names_tuple(l->states, n), names_tuple(l->inputs, m),
-                       names_tuple(l->outputs, k), numbers(l->x, n), numbers(l->dx, n),
-                       numbers(l->u, m), numbers(l->y, k), numbers(l->a, n * n),
-                       numbers(l->b, n * m), numbers(l->c, k * n), numbers(l->d, k * m));
-}
-
-// Names, values and the matrices, column after column, as bytes.
-static PyObject* run_linearize(PyObject* self, PyObject* only) {
-  core_run* run = (core_run*)self;
-  if (!core_run_check(run)) return NULL;
-  const Py_ssize_t n = PyTuple_Size(only);
-  if (n < 0) return NULL;
-  cpl_model* model = cpl_experiment_model(run->experiment);
-  if (model == NULL)
-    return core_raise(CPL_ERR_INPUT, "a co-simulation has no states to linearise by");
-  const char** names = calloc((size_t)n + 1, sizeof *names);
-  if (names == NULL) return PyErr_NoMemory();
-  for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
-    names[i] = core_text(PyTuple_GetItem(only, i));
-  cpl_linearize_def def = cpl_default_linearize_def();
-  def.only = names;
-  def.n_only = (size_t)n;
-  cpl_linear* linear = NULL;
-  PyObject* result = NULL;
-  if (!PyErr_Occurred() && core_begin(&run->session)) {
-    cpl_status st = core_run_start(run);
-    if (st >= 0) st = cpl_linearize(model, &def, &linear);
-    if (core_end(&run->session, st)) result = linear_tuple(linear);
-  }
-  cpl_linear_destroy(linear);
-  free(names);
-  return result;
-}
-
 //------------------------------------ type ------------------------------------
 
 enum { TIME, START, STOP, STARTED, FINISHED, TERMINATED, CLOSED };
@@ -535,7 +484,7 @@ static PyMethodDef run_methods[] = {
     {"_rows", run_rows, METH_NOARGS, "The rows so far."},
     {"_stats", run_stats, METH_NOARGS, "Statistics."},
     {"_names", run_names, METH_NOARGS, "Names of all variables."},
-    {"_linearize", run_linearize, METH_O, "The matrices at the present point."},
+    {"_linearize", core_run_linearize, METH_VARARGS, "The matrices at the present point."},
     {"_frequency", core_run_frequency, METH_VARARGS,
      "The frequency response at the present point."},
     {"_steady", core_run_steady, METH_VARARGS, "The rest point, from the present one."},

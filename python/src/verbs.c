@@ -524,6 +524,7 @@ PyMethodDef core_verbs[] = {
     {"optimize", core_optimize, METH_VARARGS, "Parameters that are best for a measure of a run."},
     {"statistics", core_statistics, METH_VARARGS,
      "statistics(results, probabilities): moments and quantiles."},
+    {"roots", core_roots, METH_VARARGS, "Poles or zeros of matrices."},
     {"solvers", solvers, METH_NOARGS, "Names of the solvers."},
     {NULL, NULL, 0, NULL},
 };

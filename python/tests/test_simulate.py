@@ -262,6 +262,43 @@ def test_linearize(tank, root, command, tmp_path):
     assert expected["A"] == m.A.tolist()
 
 
+# (s + 3) / ((s + 1) (s + 2)), and a state that nothing reads
+RATIONAL = """#include <couplet/model.h>
+static const cpl_declaration states[] = {{"a"}, {"b"}, {"rest"}, {0}};
+static const cpl_declaration inputs[] = {{"u"}, {0}};
+static const cpl_declaration outputs[] = {{"y"}, {0}};
+static int derivatives(const cpl_values* v, double* dx) {
+  dx[0] = -v->x[0] + v->u[0]; dx[1] = -2 * v->x[1] + v->u[0]; dx[2] = -5 * v->x[2];
+  return CPL_MODEL_OK;
+}
+static int values(const cpl_values* v, double* y) { y[0] = 2 * v->x[0] - v->x[1]; return CPL_MODEL_OK; }
+const cpl_model_def couplet_model = {.name = "rational", .states = states, .inputs = inputs,
+  .outputs = outputs, .derivatives = derivatives, .output_values = values};
+"""
+
+
+def test_poles_zeros_reduction(tmp_path):
+    (tmp_path / "rational.c").write_text(RATIONAL)
+    m = couplet.linearize(tmp_path / "rational.c")
+    np.testing.assert_allclose(m.poles, [-1, -2, -5], rtol=1e-12)
+    np.testing.assert_allclose(sorted(m.zeros.real), [-5, -3], rtol=1e-9)  # also of what nothing reads
+    some = couplet.linearize(tmp_path / "rational.c", only=["a", "u", "y"])
+    assert some.states == ("a",) and len(some.poles) == 3
+    small = couplet.linearize(tmp_path / "rational.c", reduce=1)
+    assert small.states == ("r1",) and small.kept == 0 and small.hankel[0] > small.hankel[1] > 0
+    assert small.bound == pytest.approx(2 * small.hankel[1:].sum())
+    gain = small.D[0, 0] - small.C[0, 0] * small.B[0, 0] / small.A[0, 0]
+    assert gain == pytest.approx(1.5, rel=1e-12)  # exact at zero frequency
+    for omega in (0.1, 1, 3):
+        s = 1j * omega
+        there = small.D[0, 0] + small.C[0, 0] * small.B[0, 0] / (s - small.A[0, 0])
+        assert abs(there - (s + 3) / ((s + 1) * (s + 2))) <= small.bound
+    with pytest.raises(couplet.InputError):
+        couplet.linearize(tmp_path / "rational.c", reduce=3)
+    with pytest.raises(ValueError, match="number of states"):
+        couplet.linearize(tmp_path / "rational.c", reduce=-1)
+
+
 def test_progress(slow):
     seen = []
     couplet.simulate(slow, set={"pause": 0.01}, step=0.02, progress=lambda t, h: seen.append((t, h)))
