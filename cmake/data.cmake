@@ -22,7 +22,7 @@ endif()
 file(GLOB FMU_PARTS CONFIGURE_DEPENDS src/base/*.c src/numeric/*.c src/model/cmodel*.c
   src/model/component.c src/model/dependencies.c src/model/description.c src/model/adopt.c src/model/inspect.c src/model/sparsity.c
   src/model/jacobian.c src/model/jumps.c src/model/router.c src/model/serial.c src/model/shared_desc.c src/solver/*.c)
-list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|fiber|link|link_serve|link_wire|loaded|process|ranks|shared|thread_pool)\\.c$|/numeric/(front_kernels|fronts|klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
+list(FILTER FMU_PARTS EXCLUDE REGEX "/base/(channel|child|data|fiber|link|link_serve|link_wire|loaded|process|ranks|shared|thread_pool)\\.c$|/numeric/(followers|front_kernels|fronts|klu|left_looking|sparse|sparse_lu)\\.c$|/solver/(arkode|history|ida|rk87|sample)\\.c$")
 set(FMU_OBJECTS "")
 if(CPL_PLAIN)
   set(own "/base/(context|parallel)\\.c$|/solver/(integrate|linear|methods|radau)\\.c$")

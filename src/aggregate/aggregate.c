@@ -529,7 +529,7 @@ static cpl_status add_links(maker* k) {
     cpl_port to = k->def->couplings[i].target;
     order[i] = (target_order){to.part < 0 ? -1 : k->position[to.part], to.var, i};
   }
-  if (st >= 0) qsort(order, (size_t)a->n_links, sizeof *order, by_target);
+  if (st >= 0) cpli_sort(order, (size_t)a->n_links, sizeof *order, by_target);
   // targets first, so that an input that is also read is classified as an input
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_target(k, order[i].link);
   for (int32_t i = 0; i < a->n_links && st >= 0; i++) st = add_sources(k, order[i].link);
@@ -605,7 +605,7 @@ static cpl_status take_parts(maker* k) {
     return st;
   }
   memcpy(sorted, k->def->parts, n * sizeof *sorted);
-  qsort(sorted, n, sizeof *sorted, by_name);
+  cpli_sort(sorted, n, sizeof *sorted, by_name);
   for (size_t i = 0; i < n; i++)
     a->parts[i] = (cpli_part){.m = sorted[i], .mark = -1, .next_time = INFINITY};
   a->n_parts = (int32_t)n;

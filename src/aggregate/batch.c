@@ -43,13 +43,13 @@ static int by_group(const void* x, const void* y) {
 
 // Numbers depend on the order of the file, positions do not. Those without a batch come last.
 static void find_groups(item* items, int32_t n) {
-  qsort(items, (size_t)n, sizeof *items, by_alike);
+  cpli_sort(items, (size_t)n, sizeof *items, by_alike);
   for (int32_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && same(&items[i], &items[end]);) end++;
     bool batch = items[i].values != NULL && end - i >= SMALLEST;
     for (int32_t k = i; k < end; k++) items[k].group = batch ? items[i].at : INT32_MAX;
   }
-  qsort(items, (size_t)n, sizeof *items, by_group);
+  cpli_sort(items, (size_t)n, sizeof *items, by_group);
 }
 
 static cpl_status add_sources(cpli_aggregate* a, cpli_eval_plan* p, const item* items, int32_t n) {

@@ -108,7 +108,7 @@ static cpl_status add_batch(maker* k, item* items, int32_t n) {
   cpli_updates* u = k->out;
   int32_t n_nodes = 0;
   cpl_status st = CPL_OK;
-  qsort(items, (size_t)n, sizeof *items, by_order);
+  cpli_sort(items, (size_t)n, sizeof *items, by_order);
   for (int32_t i = 0; i < n && st >= 0; i++) {
     if (items[i].update) u->parts[u->n_parts++] = items[i].part;
     else if (k->loop_of[items[i].v] >= 0) st = add_loop(k, items[i].v);
@@ -184,7 +184,7 @@ static void list_items(maker* k) {
     it.node = node;
     k->items[k->n_items++] = it;
   }
-  qsort(k->items, (size_t)k->n_items, sizeof *k->items, by_order);
+  cpli_sort(k->items, (size_t)k->n_items, sizeof *k->items, by_order);
 }
 
 static bool same_batch(const item* x, const item* y) {

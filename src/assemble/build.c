@@ -47,7 +47,7 @@ static cpl_status make_members(built* b, cpli_members* d) {
   named* order = cpli_alloc(b->base.ctx, n, sizeof *order);
   if (order == NULL) return cpli_nomem(b->base.ctx);
   for (size_t i = 0; i < n; i++) order[i] = (named){b->def->models[i].name.text, i};
-  qsort(order, n, sizeof *order, by_name);
+  cpli_sort(order, n, sizeof *order, by_name);
   for (size_t j = 0; j < n && st >= 0; j++) {
     size_t i = order[j].index;
     const cpli_member* m = &b->def->models[i];

@@ -381,7 +381,11 @@ static bool is_linear(cpli_functions* f, const cpli_expr* expr, const cpli_ref* 
 
 static const char* text_for_messages(cpli_functions* f, const cpli_located_text* text) {
   char location[CPLI_LOC_SIZE], whole[CPLI_LOC_SIZE + 256];
-  snprintf(whole, sizeof whole, "%s%s", cpli_source_loc_text(&text->loc, location), text->text);
+  const size_t at = strlen(cpli_source_loc_text(&text->loc, location));
+  const size_t n = strnlen(text->text, sizeof whole - at - 1);  // cut where it is long
+  memcpy(whole, location, at);
+  memcpy(whole + at, text->text, n);
+  whole[at + n] = '\0';
   return cpli_arena_strdup(&f->arena, whole);
 }
 

@@ -113,6 +113,9 @@ char* cpli_arena_strndup(cpli_arena* arena, const char* text, size_t len);
 
 //------------------------------------ arrays ------------------------------------
 
+/// qsort() without its work where the items are in order already.
+void cpli_sort(void* items, size_t n, size_t size, int (*compare)(const void*, const void*));
+
 /// Make room for one more element of `size` bytes in an array that grows by doubling. `*items` and
 /// `*cap` are updated; returns false when out of memory (the array stays valid).
 bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size);

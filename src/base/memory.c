@@ -5,6 +5,7 @@
 // blocks that double in size up to 256 KiB, and frees them all at once.
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/base.h"
 
@@ -31,6 +32,15 @@ char* cpli_printf(cpl_context* ctx, const char* fmt, ...) {
   char* text = cpli_vprintf(ctx, fmt, args);
   va_end(args);
   return text;
+}
+
+void cpli_sort(void* items, size_t n, size_t size, int (*compare)(const void*, const void*)) {
+  const char* item = items;
+  for (size_t i = 1; i < n; i++, item += size) {
+    if (compare(item, item + size) <= 0) continue;
+    qsort(items, n, size, compare);
+    return;
+  }
 }
 
 bool cpli_grow(cpl_context* ctx, void** items, size_t* cap, size_t count, size_t size) {

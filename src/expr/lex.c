@@ -83,7 +83,8 @@ static cpl_status lex_identifier(draft* d) {
   d->now.kind = T_NAME;
   d->now.len = n;
   for (size_t i = 0; i < CPLI_COUNT(keywords); i++) {
-    if (strlen(keywords[i].text) == n && memcmp(keywords[i].text, s, n) == 0) {
+    if (keywords[i].text[0] == s[0] && strlen(keywords[i].text) == n &&
+        memcmp(keywords[i].text, s, n) == 0) {
       d->now.kind = keywords[i].kind;
     }
   }
@@ -172,8 +173,9 @@ static cpl_status lex_operator(draft* d) {
   const char* s = d->text + d->now.at;
   if (s[0] == '*' && s[1] == '*') return cpli_draft_fail(d, d->now.at, "unexpected **: write ^");
   for (size_t i = 0; i < CPLI_COUNT(operators); i++) {
-    size_t n = strlen(operators[i].text);
-    if (strncmp(s, operators[i].text, n) != 0) continue;
+    const char* text = operators[i].text;
+    const size_t n = text[1] == '\0' ? 1 : 2;
+    if (s[0] != text[0] || (n == 2 && s[1] != text[1])) continue;
     d->now.kind = operators[i].kind;
     d->now.op = operators[i].op;
     d->now.len = n;

@@ -9,9 +9,32 @@
 
 #include "base/error.h"
 
+static size_t append_number(char* out, size_t at, int number) {
+  char digits[16];
+  size_t n = 0;
+  do digits[n++] = (char)('0' + number % 10);
+  while ((number /= 10) > 0);
+  out[at++] = ':';
+  while (n > 0) out[at++] = digits[--n];
+  return at;
+}
+
+// As snprintf would, which takes longer than all else that is done for a short expression.
+static bool is_short(const cpli_source_loc* place, char out[CPLI_LOC_SIZE]) {
+  size_t n = strnlen(place->file, CPLI_LOC_SIZE);
+  if (n + 32 > CPLI_LOC_SIZE || place->line < 0 || place->column < 0) return false;
+  memcpy(out, place->file, n);
+  if (place->line > 0) n = append_number(out, n, place->line);
+  if (place->line > 0 && place->column > 0) n = append_number(out, n, place->column);
+  memcpy(out + n, ": ", 3);
+  return true;
+}
+
 const char* cpli_source_loc_text(const cpli_source_loc* place, char out[CPLI_LOC_SIZE]) {
   if (place->file == NULL) {
     out[0] = '\0';
+  } else if (is_short(place, out)) {
+    return out;
   } else if (place->line == 0) {
     snprintf(out, CPLI_LOC_SIZE, "%s: ", place->file);
   } else if (place->column == 0) {

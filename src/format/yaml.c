@@ -33,6 +33,11 @@ static const char* bad_bytes(const char* text, size_t len, cpli_source_loc* plac
   const unsigned char* p = (const unsigned char*)text;
   place->line = place->column = 1;
   for (size_t i = 0; i < len;) {
+    if (p[i] >= 0x20 && p[i] < 0x7f) {  // almost all
+      place->column++;
+      i++;
+      continue;
+    }
     size_t n = sequence_length(p + i, len - i);
     if (n == 0) return "this is not UTF-8";
     if (p[i] == 0) return "a NUL byte";

@@ -14,6 +14,7 @@
 #define CPLI_KLU_FUNCTIONS(X) \
   X(klu_defaults)             \
   X(klu_analyze)              \
+  X(klu_analyze_given)        \
   X(klu_factor)               \
   X(klu_refactor)             \
   X(klu_rcond)                \

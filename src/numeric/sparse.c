@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "numeric/complex_lu.h"
+#include "numeric/followers.h"
 #include "numeric/fronts.h"
 #include "numeric/klu.h"
 #include "numeric/left_looking.h"
@@ -45,6 +46,7 @@ struct cpli_sparse {
 #ifdef CPL_KLU
   klu_common common;
   klu_symbolic* symbolic;
+  double fill;  // estimated entries of the factors
   klu_numeric *real, *complex;
   cpli_fronts* fronts;  // Nullable: of no use, or not known yet
   bool has_tried;       // to make them, with the pivots of `real`
@@ -174,11 +176,48 @@ static void own_free(cpli_sparse* s) {
 
 #ifdef CPL_KLU
 
+// Uses the order of the followers, then of the rest as KLU orders that, where it fills in less.
+static cpl_status take_order(cpli_sparse* s, cpli_followers* f) {
+  const cpli_klu* k = s->klu;
+  klu_symbolic* rest = k->klu_analyze(f->n_rest, f->first, f->row, &s->common);
+  if (rest == NULL) return cpli_nomem(s->ctx);
+  const double fill = rest->lnz + rest->unz + f->filled;
+  int32_t* order = f->row;  // not needed any more
+  memcpy(order, f->order, (size_t)f->n * sizeof *order);
+  for (int32_t i = 0; i < f->n_rest; i++) order[f->n + i] = f->order[f->n + rest->Q[i]];
+  const bool better = rest->nblocks == 1 && fill < 0.8 * s->fill;
+  k->klu_free_symbolic(&rest, &s->common);
+  if (!better) return CPL_OK;
+  const int btf = s->common.btf;
+  s->common.btf = 0;
+  klu_symbolic* all =
+      k->klu_analyze_given(s->n, (int*)s->first, (int*)s->row, order, order, &s->common);
+  s->common.btf = btf;
+  if (all == NULL) return cpli_nomem(s->ctx);
+  k->klu_free_symbolic(&s->symbolic, &s->common);
+  s->symbolic = all;
+  s->fill = fill;
+  return CPL_OK;
+}
+
+// Large mechanical systems: half of the unknowns are positions.
+static cpl_status try_followers(cpli_sparse* s) {
+  enum { MIN_UNKNOWNS = 1000, MIN_SHARE = 4 };  // a quarter
+  cpli_followers f = {.n = 0};
+  if (s->by_rows || s->n < MIN_UNKNOWNS || s->symbolic->nblocks != 1) return CPL_OK;
+  cpl_status st = cpli_followers_find(s->ctx, s->n, s->first, s->row, &f);
+  if (st >= 0 && f.n >= s->n / MIN_SHARE) st = take_order(s, &f);
+  cpli_followers_free(s->ctx, &f);
+  return st;
+}
+
 static cpl_status by_klu_make(cpli_sparse* s) {
   if (s->klu == NULL || s->n == 0) return CPL_OK;
   s->klu->klu_defaults(&s->common);
   s->symbolic = s->klu->klu_analyze(s->n, (int*)s->first, (int*)s->row, &s->common);
-  return s->symbolic != NULL ? CPL_OK : cpli_nomem(s->ctx);
+  if (s->symbolic == NULL) return cpli_nomem(s->ctx);
+  s->fill = s->symbolic->lnz + s->symbolic->unz;
+  return try_followers(s);
 }
 
 static void by_klu_free(cpli_sparse* s) {
@@ -189,9 +228,7 @@ static void by_klu_free(cpli_sparse* s) {
   if (s->symbolic != NULL) s->klu->klu_free_symbolic(&s->symbolic, &s->common);
 }
 
-static double by_klu_fill(const cpli_sparse* s) {
-  return s->symbolic != NULL ? s->symbolic->lnz + s->symbolic->unz : 0;
-}
+static double by_klu_fill(const cpli_sparse* s) { return s->fill; }
 
 // Fronts pay where the factors have many entries and much is computed for each, but not where the
 // symmetrised pattern has many more of them. Without memory for them there is KLU.

@@ -381,7 +381,7 @@ static cpl_status sort_targets(cpli_links* links, const cpli_resolver* r) {
     const cpli_link* link = &links->items[i];
     order[i] = (target_order){link->model, first_alias(r, link->model, link->var), (int32_t)i};
   }
-  qsort(order, links->count, sizeof *order, compare_targets);
+  cpli_sort(order, links->count, sizeof *order, compare_targets);
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < links->count && st >= 0; i++) {
     links->by_target[i] = order[i].item;
