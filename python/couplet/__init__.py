@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ._result import Column, Result, read
     from ._run import Reader, Run, Snapshot, Writer, open, simulate
     from ._search import Constraint, Fit, FitColumn, Optimum, Varied, fit, optimize
-    from ._sensitivity import sensitivity
+    from ._sensitivity import Gradients, gradients, sensitivity
     from ._steady import Steady, steady
     from ._study import Case, Influence, Study, sweep
     from ._system import System, draw
@@ -49,7 +49,7 @@ _MODULES = {
     "_result": ("Column", "Result", "read"),
     "_run": ("Reader", "Run", "Snapshot", "Writer", "open", "simulate"),
     "_search": ("Constraint", "Fit", "FitColumn", "Optimum", "Varied", "fit", "optimize"),
-    "_sensitivity": ("sensitivity",),
+    "_sensitivity": ("Gradients", "gradients", "sensitivity"),
     "_steady": ("Steady", "steady"),
     "_study": ("Case", "Influence", "Study", "sweep"),
     "_system": ("System", "draw"),
@@ -85,6 +85,7 @@ __all__ = [
     "Fit",
     "FitColumn",
     "Frequency",
+    "Gradients",
     "Influence",
     "Info",
     "InputError",
@@ -115,6 +116,7 @@ __all__ = [
     "convert",
     "draw",
     "fit",
+    "gradients",
     "info",
     "linearize",
     "open",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._linear import Linear
     from ._result import Result
     from ._run import Run
+    from ._sensitivity import Gradients
     from ._steady import Steady
     from ._study import Study
 
@@ -349,6 +350,12 @@ class System:
         from ._sensitivity import sensitivity
 
         return sensitivity(self, **settings)
+
+    def gradients(self, **settings: Any) -> Gradients:
+        """:func:`couplet.gradients` of this system."""
+        from ._sensitivity import gradients
+
+        return gradients(self, **settings)
 
     def steady(self, **settings: Any) -> Steady:
         """:func:`couplet.steady` of this system."""

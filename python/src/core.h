@@ -207,6 +207,11 @@ PyObject* core_roots(PyObject* module, PyObject* args);
 PyObject* core_fit(PyObject* module, PyObject* args);
 PyObject* core_optimize(PyObject* module, PyObject* args);
 
+//------------------------------------ gradients.c ------------------------------------
+
+/// gradients(settings): see gradients.c.
+PyObject* core_gradients(PyObject* module, PyObject* args);
+
 //------------------------------------ tables of the module ------------------------------------
 
 bool core_add_rows(PyObject* module);

@@ -196,6 +196,7 @@ static bool read_sensitivity(core_settings* s) {
               read_texts(s, "sensitivity_to", &s->to, &d->n_to);
   d->of = s->of;
   d->to = s->to;
+  d->adjoint = PyDict_GetItemString(s->dict, "sensitivity_adjoint") == Py_True;
   if (PyDict_GetItemString(s->dict, "sensitivity_of") != NULL) s->settings.sensitivity = d;
   return fine;
 }

@@ -521,6 +521,7 @@ PyMethodDef core_verbs[] = {
     {"view", view, METH_VARARGS, "view(path, columns, values, title, only): a page or a picture."},
     {"diagram", core_diagram, METH_VARARGS, "diagram(settings, path, svg, log_level): a picture."},
     {"fit", core_fit, METH_VARARGS, "Parameters from measurements."},
+    {"gradients", core_gradients, METH_VARARGS, "Adjoint gradients at the end of a run."},
     {"optimize", core_optimize, METH_VARARGS, "Parameters that are best for a measure of a run."},
     {"statistics", core_statistics, METH_VARARGS,
      "statistics(results, probabilities): moments and quantiles."},

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sensitivities against closed forms and the numbers of the command."""
 
+import json
 import math
 
 import couplet
@@ -46,3 +47,29 @@ def test_wrong_names(ball):
         couplet.sensitivity(ball, of="hh", to="e")
     with pytest.raises(couplet.InputError, match="to which"):
         couplet.sensitivity(ball, of="h", to=[])
+
+
+def test_gradients_are_those_of_the_command_and_of_sensitivities(ball, command):
+    settings = {"stop": 0.6, "rtol": 1e-11}
+    g = couplet.gradients(ball, of=["h", "integral(v)"], to=["h", "e", "g"], **settings)
+    s = couplet.sensitivity(ball, of="h", to=["h", "e", "g"], **settings)
+    for k in ("h", "e", "g"):
+        assert g.gradient("h")[k] == pytest.approx(s[f"dh/d{k}"][-1], rel=1e-8)
+    assert g.values["integral(v)"] == pytest.approx(g.values["h"] - 1, rel=1e-9)  # from 1 m
+    assert g.gradient("integral(v)")["e"] == pytest.approx(g.gradient("h")["e"], rel=1e-8)
+    assert (g.time, g.matrix.shape) == (0.6, (2, 3))
+    out = command("sensitivity", ball, "--of", "h", "--to", "e", "--stop", "0.6", "--adjoint", "--json")
+    there = json.loads(out.stdout)
+    here = couplet.gradients(ball, of="h", to="e", stop=0.6)
+    assert there["values"]["dh/de"] == [here.gradient("h")["e"]]
+
+
+def test_gradients_that_cannot_be_right_are_refused(ball, root):
+    with pytest.raises(couplet.UnknownNameError, match="is it h"):
+        couplet.gradients(ball, of="hh", to="e")
+    with pytest.raises(couplet.InputError):
+        couplet.gradients(ball, of="h", to=[])
+    with pytest.raises(couplet.UnsupportedError):
+        couplet.gradients(root / "examples" / "drift" / "pendulum.c", of="x", to="g")
+    system = couplet.System("plant").add("tank", root / "examples" / "tank_level" / "tank.c")
+    assert system.gradients(of="tank.level", to="tank.level", stop=1e-9).matrix[0][0] == pytest.approx(1)
