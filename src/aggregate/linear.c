@@ -193,6 +193,51 @@ static cpl_status fill_blocks(linear* l, const double* x, double* dx) {
   return st;
 }
 
+static cpl_status no_number(const linear* l, const char* of, const char* by, double value) {
+  cpl_component* c = &l->m->base;
+  if (by == NULL)
+    return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, of, NAN,
+                       "there is no linearisation at this point: %s is %g", of, value);
+  return cpl_fail_in(c->ctx, CPL_ERR_MODEL, c->name, of, NAN,
+                     "there is no linearisation at this point: the derivative of %s with respect "
+                     "to %s is %g",
+                     of, by, value);
+}
+
+static cpl_status check_vector(const linear* l, const double* values, int32_t n,
+                               const char* const* names, const char* what) {
+  for (int32_t i = 0; i < n; i++) {
+    char name[300];
+    if (isfinite(values[i])) continue;
+    snprintf(name, sizeof name, what, names[i]);
+    return no_number(l, name, NULL, values[i]);
+  }
+  return CPL_OK;
+}
+
+static cpl_status check_matrix(const linear* l, const double* block, int32_t rows, int32_t columns,
+                               const char* const* of, const char* const* by, const char* what) {
+  for (int32_t k = 0; k < rows * columns; k++) {
+    char name[300];
+    if (isfinite(block[k])) continue;
+    snprintf(name, sizeof name, what, of[k % rows]);
+    return no_number(l, name, by[k / rows], block[k]);
+  }
+  return CPL_OK;
+}
+
+// Numbers that are none are no result: what follows from them would be wrong without a word.
+static cpl_status check_numbers(const linear* l) {
+  const cpl_linear* s = &l->shown;
+  const int32_t n = s->n_states, m = s->n_inputs, p = s->n_outputs;
+  cpl_status st = check_vector(l, s->dx, n, s->states, "der(%s)");
+  if (st >= 0) st = check_vector(l, s->y, p, s->outputs, "%s");
+  if (st >= 0) st = check_matrix(l, s->a, n, n, s->states, s->states, "der(%s)");
+  if (st >= 0) st = check_matrix(l, s->b, n, m, s->states, s->inputs, "der(%s)");
+  if (st >= 0) st = check_matrix(l, s->c, p, n, s->outputs, s->states, "%s");
+  return st >= 0 ? check_matrix(l, s->d, p, m, s->outputs, s->inputs, "%s") : st;
+}
+
 static cpl_status linearise(linear* l) {
   const cpl_description* d = l->m->base.desc;
   size_t n = (size_t)d->n_states, vars = (size_t)d->n_vars;
@@ -209,6 +254,7 @@ static cpl_status linearise(linear* l) {
   if (st >= 0 && n > 0) st = l->m->ops->get_states(l->m, x);
   if (st >= 0) st = read_point(l, x, x + n);
   if (st == CPL_OK) st = fill_blocks(l, x, x + n);
+  if (st == CPL_OK) st = check_numbers(l);
   return st == CPL_RETRY ? CPL_ERR_MODEL : st;  // no shorter step can be tried here
 }
 

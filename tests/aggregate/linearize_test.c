@@ -347,6 +347,32 @@ static void a_single_model_is_linearised(void** state) {
   end(&b);
 }
 
+static int no_directional(const cpl_values* v, const double* d_x, const double* d_u, double* d_dx,
+                          double* d_y) {
+  linear_directional(v, d_x, d_u, d_dx, d_y);
+  if (d_dx != NULL && d_u[0] != 0) d_dx[0] = NAN;
+  return CPL_MODEL_OK;
+}
+
+static void derivatives_that_are_no_numbers_are_an_error(void** state) {
+  (void)state;
+  cpl_model_def def = linear_model;
+  cpl_source* source = NULL;
+  built b;
+  def.directional = no_directional;
+  begin(&b);
+  CHECK_OK(ctx, cpl_c_define(ctx, &def, &source));
+  add(b.def, "A", source, NULL, 0);
+  start(&b);
+  cpl_linearize_def what = cpl_default_linearize_def();
+  cpl_linear* l = NULL;
+  CHECK_INT(cpl_linearize(b.m, &what, &l), CPL_ERR_MODEL);
+  CHECK(l == NULL);
+  CHECK_CONTAINS(cpl_context_error(ctx), "the derivative of der(A.x) with respect to A.u is nan");
+  end(&b);
+  cpl_source_destroy(source);
+}
+
 static void a_singular_loop_is_an_error(void** state) {
   (void)state;
   static const cpl_assignment one[] = {{"d", "1"}};
@@ -478,6 +504,7 @@ int main(void) {
       cmocka_unit_test(a_nested_system_agrees_with_differences),
       cmocka_unit_test(only_restricts_rows_and_columns),
       cmocka_unit_test(a_single_model_is_linearised),
+      cmocka_unit_test(derivatives_that_are_no_numbers_are_an_error),
       cmocka_unit_test(a_singular_loop_is_an_error),
       cmocka_unit_test(linearisation_survives_every_failed_allocation),
       cmocka_unit_test(the_graph_tells_loops_and_groups),
