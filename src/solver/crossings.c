@@ -100,8 +100,7 @@ void cpli_crossings_list(cpli_integrate* s, cpli_serial* serial) {
   cpli_serial_real(serial, &k->longest);
   cpli_serial_real(serial, &k->seen);
   bool ordered = k->begin.t <= k->seen && (!k->stepped || k->seen <= k->end.t) &&
-                 (!k->has_before || k->sampled || k->before.t <= k->begin.t) &&
-                 (!k->stepped || s->at_end != NO_EVENT || k->end.t <= s->t_step);
+                 (!k->has_before || k->sampled || k->before.t <= k->begin.t);
   if (serial->st >= 0 && !ordered) cpli_serial_refuse(serial, "its times are not in order");
 }
 
@@ -358,6 +357,8 @@ cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* foun
   if (k == NULL) return CPL_OK;
   double spacing = (s->t_stop - s->t_start) / LOOKS;
   k->longest = next_output - s->t > 2 * spacing ? spacing : INFINITY;
+  cpl_status st = k->stepped ? cpli_check_order(s, k->end.t) : CPL_OK;
+  if (st != CPL_OK) return st;
   if (k->stepped && k->end.t > k->begin.t) {
     if (!k->sampled) swap(&k->before, &k->begin);
     k->has_before = true;
@@ -366,7 +367,7 @@ cpl_status cpli_crossings_step(cpli_integrate* s, double next_output, bool* foun
   if (k->stepped) swap(&k->begin, &k->end);
   k->stepped = true;
   k->end.t = s->t_step;
-  cpl_status st = evaluate(s, s->t_step, s->x, k->end.z);
+  st = evaluate(s, s->t_step, s->x, k->end.z);
   if (st == CPL_OK && k->end.t > k->begin.t) st = search(s, found);
   k->seen = k->begin.t;
   check_crossings(k);

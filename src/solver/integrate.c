@@ -183,19 +183,6 @@ static double end_of_step(const cpli_integrate* s, double end, double limit) {
   return t < limit ? t : fmax(nextafter(limit, -INFINITY), s->t_step);
 }
 
-// Times of the solver are rounded when they become times of the model; one before that is of a
-// history that was damaged in its file.
-static cpl_status check_order(cpli_integrate* s, double begin) {
-  if (s->t_step >= begin) return CPL_OK;
-  if (!(begin - s->t_step <= 1e-12 * fabs(begin)))
-    return cpl_fail_in(s->base.base.ctx, CPL_ERR_SOLVER, s->base.base.name, NULL, begin,
-                       "%s went back from t=%.12g to t=%.12g; was its state read from a damaged "
-                       "file?",
-                       cpl_solver_name(s->def.kind), begin, s->t_step);
-  s->t_step = begin;
-  return CPL_OK;
-}
-
 // To the end of the solver's next step. A step below the resolution of time is followed by another
 // one.
 static cpl_status advance_solver(cpli_integrate* s, double limit) {
@@ -208,7 +195,7 @@ static cpl_status advance_solver(cpli_integrate* s, double limit) {
     s->t_step = end_of_step(s, end, limit);
   } while (st == CPL_OK && s->t_step == begin && s->t_solver < end &&
            begin == nextafter(limit, -INFINITY));
-  return st == CPL_OK ? check_order(s, begin) : st;
+  return st == CPL_OK ? cpli_check_order(s, begin) : st;
 }
 
 static cpl_status solver_step(cpli_integrate* s, double t_end, double t_limit) {

@@ -132,6 +132,9 @@ cpl_status cpli_set_point(cpli_integrate* s, double t, const double* x);  // of 
 cpl_status cpli_check_states(cpli_integrate* s);
 /// A failure that names the first state that is not finite, if there is one.
 cpl_status cpli_run_away(cpli_integrate* s);
+/// The end of the last step against its begin: times of the solver are rounded when they become
+/// times of the model; one that is earlier by more is of a history that was damaged in its file.
+cpl_status cpli_check_order(cpli_integrate* s, double begin);
 cpl_status cpli_integrate_make_solver(cpli_integrate* s);  // with its Jacobian, if any
 /// The event indicators at a point; the model stays there. Clamped away from zero and from
 /// extremes; zero counts as not positive, as in FMI.

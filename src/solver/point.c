@@ -51,6 +51,17 @@ cpl_status cpli_run_away(cpli_integrate* s) {
   return CPL_OK;
 }
 
+cpl_status cpli_check_order(cpli_integrate* s, double begin) {
+  if (s->t_step >= begin) return CPL_OK;
+  if (!(begin - s->t_step <= 1e-12 * fabs(begin)))
+    return cpl_fail_in(s->base.base.ctx, CPL_ERR_SOLVER, s->base.base.name, NULL, begin,
+                       "%s went back from t=%.12g to t=%.12g; was its state read from a damaged "
+                       "file?",
+                       cpl_solver_name(s->def.kind), begin, s->t_step);
+  s->t_step = begin;
+  return CPL_OK;
+}
+
 cpl_status cpli_check_states(cpli_integrate* s) {
   for (size_t i = 0; i < s->n + s->na; i++) {
     if (isfinite(s->x[i])) continue;
