@@ -127,7 +127,7 @@ cpl_context* cli_context(const char* level) {
     if (strcmp(level, names[i]) == 0) def.log_level = (cpl_log_level)i;
   }
   cpl_context* ctx = cpl_context_create(&def);
-  if (ctx != NULL) cpli_use_differences(ctx, cli_no_ad());
+  if (ctx != NULL) cpl_context_use_differences(ctx, cli_no_ad());
   return cli_watch_context(ctx);
 }
 

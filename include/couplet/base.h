@@ -149,6 +149,11 @@ CPL_API void cpl_context_resume(cpl_context* ctx);
 /// caller's. Before the first call: masters and delay lines as with 0, everything else as with 1.
 CPL_API void cpl_context_use_threads(cpl_context* ctx, int32_t threads);
 
+/// Models in C that are opened with this context from here on get no derivatives made of their
+/// source (--no-ad): differences where they have none of their own. Experiments call it with
+/// cpl_experiment_settings.no_ad.
+CPL_API void cpl_context_use_differences(cpl_context* ctx, bool on);
+
 // What threads other than the caller's have done.
 typedef struct cpl_thread_stats {
   int32_t threads;   ///< that were started, and the caller's

@@ -78,6 +78,7 @@ typedef struct cpl_experiment_settings {
   /// The model gets these sensitivities, which are recorded after the variables of `record`, or
   /// alone where there are none; adjoint ones: see cpl_experiment_gradients(). Nullable.
   const cpl_sensitivity_def* sensitivity;
+  bool no_ad;  ///< when the file is opened: cpl_context_use_differences()
 } cpl_experiment_settings;
 
 CPL_DEFAULTS(experiment_settings)  ///< cpl_default_experiment_settings()

@@ -152,6 +152,7 @@ def linearize(
     reduce: Optional[int] = None,
     linear: Optional[str] = None,
     projection: Optional[str] = None,
+    ad: bool = True,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     variant: Optional[str] = None,
@@ -176,7 +177,8 @@ def linearize(
     """
     settings = dict(
         start=start, step=step, solver=solver, rtol=rtol, atol=atol, set=set, input=input, linear=linear,
-        projection=projection, isolate=isolate, call_timeout=call_timeout, variant=variant, parameters=parameters,
+        projection=projection, ad=ad, isolate=isolate, call_timeout=call_timeout, variant=variant,
+        parameters=parameters,
     )
     with at_point(model, at, settings) as run:
         return run.linearize(only, reduce)

@@ -288,6 +288,7 @@ def open(  # noqa: A001 (couplet.open)
     projection: Optional[str] = None,
     one_solver: bool = False,
     steady: Optional[bool] = None,
+    ad: bool = True,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
@@ -338,6 +339,7 @@ def simulate(
     projection: Optional[str] = None,
     one_solver: bool = False,
     steady: Optional[bool] = None,
+    ad: bool = True,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     call_log: Optional[str] = None,
@@ -373,6 +375,7 @@ def simulate(
     form, linear, loops, projection, one_solver
                       how the equations are solved, see ``couplet run --help``
     steady            begin at the rest point, searched from the start values
+    ad                False: models in C get no derivatives made of their source
     isolate           models run in processes of their own: a crash is an exception in any case,
                       but then it cannot damage this process. They end with the thread that opened
                       the run

@@ -220,6 +220,8 @@ def make_settings(model: Model, **given: Any) -> dict[str, Any]:
     if isinstance(solver, Mapping):
         del settings["solver"]
         settings["solvers"] = tuple(solver.items())
+    if not settings.pop("ad", True):
+        settings["no_ad"] = True
     if "steady" in settings:
         settings["steady"] = "true" if settings["steady"] else "false"
     if "set" in settings:

@@ -72,6 +72,7 @@ def steady(
     input: Input = None,
     linear: Optional[str] = None,
     projection: Optional[str] = None,
+    ad: bool = True,
     isolate: bool = False,
     call_timeout: Optional[float] = None,
     variant: Optional[str] = None,
@@ -91,7 +92,8 @@ def steady(
 
     settings = dict(
         start=start, step=step, solver=solver, rtol=rtol, atol=atol, set=set, input=input, linear=linear,
-        projection=projection, isolate=isolate, call_timeout=call_timeout, variant=variant, parameters=parameters,
+        projection=projection, ad=ad, isolate=isolate, call_timeout=call_timeout, variant=variant,
+        parameters=parameters,
     )
     names = (free,) if isinstance(free, str) else tuple(free)
     targets = tuple((name, float(value)) for name, value in (such_that or {}).items())

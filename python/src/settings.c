@@ -70,6 +70,7 @@ static const member members[] = {
     {"one_solver", 'b', AT(one_solver)},
     {"timing", 'b', AT(timing)},
     {"saves", 'b', AT(saves)},
+    {"no_ad", 'b', AT(no_ad)},
     {"isolate", 'b', AT(isolate)},
     {"call_timeout", 'd', AT(call_timeout)},
     {"call_log", 's', AT(call_log)},
@@ -353,6 +354,7 @@ static bool read_inputs(core_settings* s, core_session* session) {
 cpl_status core_settings_read(core_settings* s, cpl_context* ctx) {
   cpl_status st = CPL_OK;
   cpl_context_use_threads(ctx, s->settings.threads);
+  cpl_context_use_differences(ctx, s->settings.no_ad);
   if (s->system != NULL) st = core_system_build(s->system, &s->settings);
   if (st >= 0 && s->input_path != NULL) {
     st = cpl_input_table_read(ctx, s->input_path, &s->table);

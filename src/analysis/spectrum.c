@@ -12,6 +12,7 @@
 #include "analysis/rest.h"
 #include "model/adopt.h"
 #include "numeric/eigen.h"
+#include "numeric/matrix.h"
 
 enum { MAX_STATES = 5, MAX_VECTORS = 10, ALL_VECTORS = 60 };
 static const double rounding = 1e-10;  // of derivatives, relative to the sum of their terms
@@ -75,57 +76,45 @@ typedef struct dense {
   size_t* pivot;
 } dense;
 
-// Gram and Schmidt, twice, of one vector with those before it. Returns its remaining length.
-static double orthogonalise(int32_t n, const double* basis, int32_t count, double* v) {
-  double sum = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (int32_t k = 0; k < count; k++) {
-      double dot = 0;
-      for (int32_t i = 0; i < n; i++) dot += basis[(size_t)k * (size_t)n + (size_t)i] * v[i];
-      for (int32_t i = 0; i < n; i++) v[i] -= dot * basis[(size_t)k * (size_t)n + (size_t)i];
+// The columns of I - Q Q', with Q the orthonormal basis of the gradients.
+static void project(size_t n, int32_t rank, const double* q, double* out) {
+  memset(out, 0, n * n * sizeof *out);
+  for (size_t j = 0; j < n; j++) {
+    out[j * n + j] = 1;
+    for (size_t k = 0; k < (size_t)rank; k++) {
+      for (size_t i = 0; i < n; i++) out[j * n + i] -= q[k * n + j] * q[k * n + i];
     }
   }
-  for (int32_t i = 0; i < n; i++) sum += v[i] * v[i];
-  return sqrt(sum);
 }
 
-// Appends a vector to the basis unless it depends on those before it.
-static void extend(int32_t n, double* basis, int32_t* count, double* v, double least) {
-  double size = orthogonalise(n, basis, *count, v);
-  if (!(size > least) || *count == n) return;
-  for (int32_t i = 0; i < n; i++) basis[(size_t)*count * (size_t)n + (size_t)i] = v[i] / size;
-  ++*count;
+// Gradients of length 1: their units do not matter.
+static void normalise(size_t n, size_t count, double* gradients) {
+  for (size_t k = 0; k < count; k++) {
+    double* v = gradients + k * n;
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size += v[i] * v[i];
+    for (size_t i = 0; i < n && size > 0; i++) v[i] /= sqrt(size);
+  }
 }
 
-// An orthonormal basis of the vectors that change no constraint: those of the gradients first, then
-// unit vectors.
+// An orthonormal basis of the vectors that change no constraint.
 static cpl_status tangent_space(spectrum* s, dense* q) {
   size_t count = 0, n = (size_t)s->n;
   cpl_status st = s->m->base.desc->n_constraints > 0 && s->m->ops->constraints != NULL
                       ? s->m->ops->constraints->count(s->m, &count)
                       : CPL_OK;
-  double* gradients = cpli_alloc(s->ctx, (count + 1 + n) * n, sizeof *gradients);
+  double* gradients = cpli_alloc(s->ctx, (2 * count + n) * n, sizeof *gradients);
   if (gradients == NULL) return cpli_nomem(s->ctx);
-  double *v = gradients + count * n, *all = v + n;
-  int32_t rank = 0, used = 0;
-  if (st == CPL_OK) st = cpli_constraint_gradients(s->m, s->x, (int32_t)count, gradients);
-  for (size_t k = 0; k < count && st == CPL_OK; k++) {
-    double size = 0;
-    memcpy(v, gradients + k * n, n * sizeof *v);
-    for (size_t i = 0; i < n; i++) size += v[i] * v[i];
-    extend(s->n, all, &rank, v, 1e-8 * sqrt(size));
-  }
-  used = rank;
-  for (double least = 0.5; used < s->n && least > 1e-6; least /= 2) {
-    for (size_t i = 0; i < n && used < s->n; i++) {
-      memset(v, 0, n * sizeof *v);
-      v[i] = 1;
-      extend(s->n, all, &used, v, least);
-    }
-  }
+  double *basis = gradients + count * n, *rest = basis + count * n;
+  if (st == CPL_OK && count > 0)
+    st = cpli_constraint_gradients(s->m, s->x, (int32_t)count, gradients);
+  normalise(n, st == CPL_OK ? count : 0, gradients);
+  int32_t rank = cpli_basis(s->n, (int32_t)count, gradients, 1e-8, (int32_t)count, basis, NULL);
+  project(n, rank, basis, rest);
+  if (rank == 0) memcpy(q->basis, rest, n * n * sizeof *rest);
+  else cpli_basis(s->n, s->n, rest, 1e-6, s->n - rank, q->basis, NULL);
   s->shown.n_constrained = rank;
   q->n_free = s->n - rank;
-  memcpy(q->basis, all + (size_t)rank * n, (size_t)q->n_free * n * sizeof *q->basis);
   cpli_free(s->ctx, gradients);
   return st;
 }

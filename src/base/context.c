@@ -108,7 +108,7 @@ cpl_context* cpl_context_create(const cpl_context_def* def) {
   return ctx;
 }
 
-void cpli_use_differences(cpl_context* ctx, bool on) { ctx->differences = on; }
+void cpl_context_use_differences(cpl_context* ctx, bool on) { ctx->differences = on; }
 bool cpli_uses_differences(const cpl_context* ctx) { return ctx->differences; }
 
 void cpl_context_destroy(cpl_context* ctx) {

@@ -6,6 +6,5 @@
 
 #include "base/base.h"
 
-/// Whether models in C that are opened with this context get no derivatives made of their source.
-void cpli_use_differences(cpl_context* ctx, bool on);
+/// What cpl_context_use_differences() was called with.
 bool cpli_uses_differences(const cpl_context* ctx);

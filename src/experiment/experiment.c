@@ -399,6 +399,7 @@ static cpl_status set_up(cpl_experiment* e, const cpl_experiment_settings* setti
   if (st >= 0 && s->experiment != NULL)
     st = cpli_read_def(e->ctx, "cpl_experiment_def", s->experiment, &e->wanted, sizeof e->wanted);
   if (st >= 0) cpl_context_use_threads(e->ctx, s->threads);
+  if (st >= 0 && s->no_ad) cpl_context_use_differences(e->ctx, true);
   if (st >= 0) st = open_source(e);
   if (st >= 0) st = check_solvers(e);
   if (st >= 0) st = take_system(e);

@@ -468,10 +468,10 @@ static void a_part_without_derivatives(void** state) {
   write_file("bare.c", curve_c, "", "");
   write_file("inner.yaml", inner_yaml, "c: bare.c", "");
   write_file("outer.yaml", outer_yaml, "c: curve.c", "system: inner.yaml");
-  cpli_use_differences(ctx, true);
+  cpl_context_use_differences(ctx, true);
   cpl_source* source = open_file("outer.yaml");
   cpl_model* m = start(source);
-  cpli_use_differences(ctx, false);
+  cpl_context_use_differences(ctx, false);
   CHECK(!m->base.can.directional && m->base.ops->directional == NULL);
   m->base.ops->destroy(&m->base);
   source->ops->destroy(source);

@@ -252,11 +252,11 @@ static void what_is_not_understood_is_refused(void** state) {
 static void the_model_may_refuse_them(void** state) {
   cpl_source* source = NULL;
   cpl_context* ctx = *state;
-  cpli_use_differences(ctx, true);
+  cpl_context_use_differences(ctx, true);
   const cpl_model_tangent* t = open_text(ctx, "", "dx[0] = dx[1] = dx[2] = v->x[0];", &source);
   CHECK_STR(t->why, "differences: --no-ad");
   source->ops->destroy(source);
-  cpli_use_differences(ctx, false);
+  cpl_context_use_differences(ctx, false);
   t = open_text(ctx, "", "dx[0] = dx[1] = dx[2] = v->x[0];", &source);
   assert_null(t->why);
   CHECK_STR(cpli_c_derivatives(source), "exact, made from its source");
