@@ -244,7 +244,7 @@ static void take_fronts(cpli_fronts* f, const tree* t, const int32_t* ends, int3
     const int32_t first = k > 0 ? ends[k - 1] + 1 : 0, n = ends[k] - first + 1;
     const int32_t m = n_later(t, ends[k]);
     f->fronts[k] = (front){.first = first, .n = n, .n_below = m, .below = below, .values = values};
-    memcpy(f->below + below, t->later + t->start[ends[k]], (size_t)m * sizeof *f->below);
+    if (m > 0) memcpy(f->below + below, t->later + t->start[ends[k]], (size_t)m * sizeof *f->below);
     qsort(f->below + below, (size_t)m, sizeof *f->below, by_number);
     for (int32_t i = first; i <= ends[k]; i++) front_of[i] = k;
     below += m;
@@ -321,10 +321,10 @@ static cpl_status allocate(cpli_fronts* f) {
   f->matrix = cpli_alloc(f->ctx, largest, sizeof *f->matrix);
   f->stack = cpli_alloc(f->ctx, highest, sizeof *f->stack);
   f->largest = cpli_alloc(f->ctx, 2 * (size_t)f->n + below, sizeof *f->largest);
+  if (f->values == NULL || f->matrix == NULL || f->stack == NULL || f->largest == NULL)
+    return cpli_nomem(f->ctx);
   f->work = f->largest + f->n;
-  return f->values != NULL && f->matrix != NULL && f->stack != NULL && f->largest != NULL
-             ? CPL_OK
-             : cpli_nomem(f->ctx);
+  return CPL_OK;
 }
 
 static cpl_status make_fronts(cpli_fronts* f, tree* t, double most) {
@@ -379,7 +379,7 @@ cpl_status cpli_fronts_make(cpl_context* ctx, int32_t n, const int32_t* first, c
   *f = (cpli_fronts){.ctx = ctx, .n = n, .first = first, .row = row};
   f->kernels = cpli_front_kernels_find();
   f->row_of = cpli_alloc(ctx, 2 * (size_t)n, sizeof *f->row_of);
-  f->column_of = f->row_of + n;
+  f->column_of = f->row_of != NULL ? f->row_of + n : NULL;
   cpl_status st = f->row_of != NULL ? find(f, &t, rows, columns, max_filled) : cpli_nomem(ctx);
   free_tree(&t);
   if (st == CPL_OK) return CPL_OK;
