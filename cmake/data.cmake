@@ -132,7 +132,7 @@ add_custom_command(OUTPUT ${CPL_DATA}/fmu_sources/base_base.h
 # delay lines and integrators (runtime/portable_parts.c is in their place). Headers are found by #include.
 file(GLOB SYSTEM_SOURCES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS
   src/aggregate/*.c src/expr/*.c src/graph/*.c src/model/cmodel*.c src/export/runtime/portable_*.c)
-list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|descriptor)\\.c$")
+list(FILTER SYSTEM_SOURCES EXCLUDE REGEX "/aggregate/(newton|linear|descriptor|kept_descriptor)\\.c$")
 foreach(name assemble/bridges assemble/build assemble/fixed assemble/follow assemble/function assemble/inputs assemble/open assemble/starts
     base/context base/error base/memory base/names base/parallel export/plan export/plan_system format/image format/source_loc
     model/adopt model/component model/curve model/dependencies model/description model/image model/inspect model/jacobian
