@@ -69,8 +69,8 @@ static bool alone(void) {
   return processors < 2;
 }
 
-static bool look(cpli_channel* ch, uint32_t mine) {
-  return cpli_shared_look(ch->shared, mine, ch->usual_wait, alone(), cpli_now);
+static bool look(cpli_channel* ch, uint32_t mine, double spin) {
+  return cpli_shared_look(ch->shared, mine, spin, alone(), cpli_now);
 }
 
 // Sleep until it is this side's turn, at most one slice.
@@ -297,13 +297,13 @@ static cpli_answer wait_long(cpli_channel* ch, double began, double limit) {
 }
 
 static cpli_answer await_answer(cpli_channel* ch, double limit) {
-  double began = cpli_now();
-  if (overlaps(ch) || !look(ch, PARENT)) {
+  const double began = cpli_now(), spin = cpli_waits_spin(&ch->waits);
+  if (overlaps(ch) || !look(ch, PARENT, spin)) {
     cpli_answer answer = wait_long(ch, began, limit);
     if (answer != CPLI_ANSWERED) return answer;
   }
   const double now = cpli_now();
-  cpli_shared_waited(&ch->usual_wait, now - began);
+  cpli_waits_note(&ch->waits, spin, now - began);
   if (ch->passes_on && now > ch->passed_on + hearing) pass_on(ch);
   return CPLI_ANSWERED;
 }
@@ -372,9 +372,9 @@ cpl_status cpli_channel_fork(cpli_channel* ch, int keep, bool* in_child) {
 void cpli_channel_next(cpli_channel* ch, bool answered) {
   if (ch->forks != cpli_guard_forks) cpli_guard_end_copy();
   if (answered) give_turn(ch->shared, PARENT);
-  double began = cpli_now();
-  if (!look(ch, CHILD)) await_parent(ch->shared);
-  cpli_shared_waited(&ch->usual_wait, cpli_now() - began);
+  const double began = cpli_now(), spin = cpli_waits_spin(&ch->waits);
+  if (!look(ch, CHILD, spin)) await_parent(ch->shared);
+  cpli_waits_note(&ch->waits, spin, cpli_now() - began);
 }
 
 void cpli_channel_last(cpli_channel* ch) {

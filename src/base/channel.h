@@ -29,7 +29,7 @@ typedef struct cpli_channel {
   int how;            // its exit status, as from waitpid()
   unsigned forks;     // cpli_guard_forks of the child: a forked copy of it must not answer
   bool limits_calls;  // the limit of a request begins with its first call of a model
-  double usual_wait;
+  cpli_waits waits;
   // messages of the child; NULL: they are logged
   void (*receive)(void* user, uint32_t level, const char* who, const char* text);
   void* user;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/log_queue.h"
 #include "base/ranks.h"
+#include "base/shared.h"
 #include "base/thread_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -47,8 +48,6 @@ enum {
   MOST = 16384,       // stacks of a context
 };
 static const double slice = 0.01;          // between checks of those that wait [s]
-static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
-static const double longest_noted = 1e-3;
 static const double longest_pause = 1e-4;  // where no bell rings [s]
 
 typedef struct cpli_slab {
@@ -84,7 +83,7 @@ struct cpli_fiber {
 };
 
 static _Thread_local cpli_fiber* current;
-static _Thread_local double usual_wait;
+static _Thread_local cpli_waits waits;
 
 static cpli_stacks* stacks_of(cpl_context* ctx) { return &cpli_context_slot(ctx)->stacks; }
 
@@ -303,19 +302,18 @@ static void sleep_on_bell(const cpli_fibers* g) {
 static void wait_for_any(const cpli_fibers* g) {
   const cpli_fiber_watch* watch = &stacks_of(g->ctx)->watch;
   const double began = cpli_now();
-  const double looks = usual_wait < worth_looking ? worth_looking : 2e-6;
+  const double spin = cpli_waits_spin(&waits);
   if (watch->flush != NULL) watch->flush(watch->user);
   while (!any_due(g)) {
     if (watch->poll != NULL && watch->poll(watch->user)) continue;
-    if (cpli_now() < began + looks) continue;
+    if (cpli_now() < began + spin) continue;
     if (watch->poll == NULL) {
       sleep_on_bell(g);
       continue;
     }
     cpli_ranks_pause(cpli_now() - began);
   }
-  const double waited = cpli_now() - began;
-  usual_wait += 0.125 * ((waited < longest_noted ? waited : longest_noted) - usual_wait);
+  cpli_waits_note(&waits, spin, cpli_now() - began);
 }
 
 bool cpli_in_fiber(void) { return current != NULL; }

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-static const double worth_looking = 1e-4;  // answers that take longer are slept for [s]
+static const double long_spin = 1e-4, short_spin = 2e-6;  // [s]
 static const double longest_noted = 1e-3;
+enum { MAX_SKIP = 1023 };
 
 static void relax(void) {
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
@@ -16,10 +17,21 @@ static void relax(void) {
 #endif
 }
 
-bool cpli_shared_look(cpli_shared* s, uint32_t mine, double usual_wait, bool alone,
-                      double (*now)(void)) {
+double cpli_waits_spin(const cpli_waits* w) {
+  return w->usual < long_spin && w->skipped == w->skip ? long_spin : short_spin;
+}
+
+void cpli_waits_note(cpli_waits* w, double spin, double seconds) {
+  const bool in_vain = seconds > spin;
+  if (spin < long_spin) w->skipped += w->skipped < w->skip;
+  else w->skip = in_vain ? (2 * w->skip + 1) & MAX_SKIP : w->skip / 2, w->skipped = 0;
+  if (seconds > longest_noted) seconds = longest_noted;
+  w->usual += 0.125 * (seconds - w->usual);
+}
+
+bool cpli_shared_look(cpli_shared* s, uint32_t mine, double spin, bool alone, double (*now)(void)) {
   if (alone) return atomic_load(&s->turn) == mine;
-  double until = now() + (usual_wait < worth_looking ? worth_looking : 2e-6);
+  const double until = now() + spin;
   do {
     for (int i = 0; i < 64; i++) {
       if (atomic_load_explicit(&s->turn, memory_order_acquire) == mine) return true;
@@ -27,11 +39,6 @@ bool cpli_shared_look(cpli_shared* s, uint32_t mine, double usual_wait, bool alo
     }
   } while (now() < until);
   return false;
-}
-
-void cpli_shared_waited(double* usual_wait, double seconds) {
-  if (seconds > longest_noted) seconds = longest_noted;
-  *usual_wait += 0.125 * (seconds - *usual_wait);
 }
 
 //------------------------------------ messages ------------------------------------

@@ -56,11 +56,19 @@ typedef struct cpli_message_taken {
 /// validated. Returns false: there is none.
 bool cpli_shared_take(cpli_shared* s, cpli_message_taken* m);
 
-/// Spin for a while until it is the turn of `mine`. Rare calls must not occupy a processor, so only
-/// those with usually fast answers spin long. `usual_wait` [s] belongs to the side that waits;
-/// `now` is a monotonic clock [s]; `alone`: there is one processor only. Returns whether it is its
-/// turn.
-bool cpli_shared_look(cpli_shared* s, uint32_t mine, double usual_wait, bool alone,
-                      double (*now)(void));
-/// Notes how long this side has waited.
-void cpli_shared_waited(double* usual_wait, double seconds);
+/// How long one side usually waits, and whether its spins end in vain: on a busy machine the other
+/// side may have no processor, which the spinning one occupies. Zeroed at the start.
+typedef struct cpli_waits {
+  double usual;            // [s]
+  uint32_t skip, skipped;  // after a spin in vain the next `skip` waits do not spin
+} cpli_waits;
+
+/// The time [s] for which a wait spins before it sleeps. Rare calls must not occupy a processor, so
+/// only where answers are usually fast is it long.
+double cpli_waits_spin(const cpli_waits* w);
+/// Notes how long a wait took, and whether it ended while spinning for `spin`.
+void cpli_waits_note(cpli_waits* w, double spin, double seconds);
+
+/// Spin for `spin` [s] until it is the turn of `mine`. `now` is a monotonic clock [s]; `alone`:
+/// there is one processor only. Returns whether it is its turn.
+bool cpli_shared_look(cpli_shared* s, uint32_t mine, double spin, bool alone, double (*now)(void));

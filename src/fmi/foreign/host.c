@@ -21,15 +21,15 @@ static void give_turn(void) {
 static void await_turn(void) {
   cpli_shared* s = the_host.shared;
   const double began = host_now();
-  bool mine =
-      cpli_shared_look(s, CPLI_CHILD, the_host.usual_wait, the_host.head->alone != 0, host_now);
+  const double spin = cpli_waits_spin(&the_host.waits);
+  bool mine = cpli_shared_look(s, CPLI_CHILD, spin, the_host.head->alone != 0, host_now);
   while (!mine) {
     atomic_store(&s->sleeps[CPLI_CHILD], 1);
     if (atomic_load(&s->turn) != CPLI_CHILD) host_sleep();
     atomic_store(&s->sleeps[CPLI_CHILD], 0);
     mine = atomic_load(&s->turn) == CPLI_CHILD;
   }
-  cpli_shared_waited(&the_host.usual_wait, host_now() - began);
+  cpli_waits_note(&the_host.waits, spin, host_now() - began);
 }
 
 //------------------------------------ messages ------------------------------------

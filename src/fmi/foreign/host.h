@@ -16,7 +16,7 @@ typedef struct host {
   cpli_shared* shared;
   char* data;  // behind it
   wire_head* head;
-  double usual_wait;
+  cpli_waits waits;
   int version;    // of FMI
   void* library;  // of the FMU
   void* instance;
