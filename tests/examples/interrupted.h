@@ -246,6 +246,7 @@ typedef struct interrupted_system {
   const char* path;
   const char *solver, *linear, *loops, *projection;  // Nullable, each
   double rtol;                                       // 0: that of the file
+  double stop;                                       // 0: that of the file
   cpl_member_as as;
   cpl_form form;
   bool isolate, processes, one_solver;
@@ -278,6 +279,7 @@ static cpl_experiment* open_system(cpl_context* ctx, void* user, bool saves) {
   settings.table = table;
   if (cpl_experiment_create(ctx, &settings, &e) < 0)
     fail_msg("%s: %s", x->path, cpl_context_error(ctx));
+  if (x->stop > 0) cpl_experiment_run_def(e)->stop_time = x->stop;
   CHECK_OK(ctx, cpl_experiment_prepare(e));
   return e;
 }
