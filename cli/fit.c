@@ -171,7 +171,7 @@ static void print_columns(const fit_session* s, FILE* out) {
   for (size_t i = 0; i < f->n_columns; i++) {
     const cpl_fit_column* c = &f->columns[i];
     fputs("    ", out);
-    cpli_print_text(out, s->data[c->data].path, 0);
+    cpli_print_text(out, f->data[c->data], 0);
     fputs(": ", out);
     cpli_print_text(out, c->name, 0);
     fprintf(out, ", %zu point%s, root mean square of the residuals %.4g", c->n,
@@ -231,7 +231,7 @@ static void json_columns(const fit_session* s, cpli_json* j) {
   for (size_t i = 0; i < s->fit->n_columns; i++) {
     const cpl_fit_column* c = &s->fit->columns[i];
     cpli_json_object(j, NULL);
-    cpli_json_text(j, "data", s->data[c->data].path);
+    cpli_json_text(j, "data", s->fit->data[c->data]);
     cpli_json_text(j, "name", c->name);
     cpli_json_text(j, "unit", c->unit);
     cpli_json_integer(j, "points", (int64_t)c->n);
@@ -310,7 +310,7 @@ static void write_rows(FILE* out, const fit_session* s) {
     for (size_t k = 0; k < c->n; k++) {
       const double row[] = {c->time[k], c->measured[k], c->fitted[k], c->measured[k] - c->fitted[k],
                             c->sigma[k]};
-      put_field(out, s->data[c->data].path);
+      put_field(out, s->fit->data[c->data]);
       fputc(',', out);
       put_field(out, c->name);
       for (size_t v = 0; v < CPLI_COUNT(row); v++) {
@@ -335,16 +335,10 @@ static cpl_status write_csv(const fit_session* s, const char* path) {
 }
 
 static cpl_status write_page(const fit_session* s, const char* path) {
-  const cpl_fit* f = s->fit;
-  const char** names = calloc(s->args->data.n + 1, sizeof *names);
-  if (names == NULL) return no_memory(s);
-  for (size_t i = 0; i < s->args->data.n; i++) names[i] = s->data[i].path;
   cpl_view_def def = cpl_default_view_def();
   def.path = path;
   def.title = s->search.path;
-  const cpl_status st = cpl_fit_write(s->search.ctx, f, names, &def);
-  free(names);
-  return st;
+  return cpl_fit_write(s->search.ctx, s->fit, s->fit->data, &def);
 }
 
 static cpl_status write_results(fit_session* s) {
@@ -431,7 +425,8 @@ const cli_verb cli_fit = {
         "which the sum of the squared residuals is smallest, within their bounds; printed with "
         "standard deviations and confidence intervals, and warnings name what the data do not "
         "determine. Values that nobody has measured are not needed: each column of the data is "
-        "compared where it has rows. Interrupted, it prints the best values so far.\n\n"
+        "compared where it has rows. The section `fit` of a system file has what is not given. "
+        "Interrupted, it prints the best values so far.\n\n"
         "  couplet fit car.yaml --data measured.csv --vary left.m=1:0.5:2 --vary k\n\n"
         "Least squares are solved by the library cminpack (Debian: libcminpack1), which is loaded "
         "when it is needed.",

@@ -75,6 +75,7 @@ typedef enum cpl_loss {
 #define X(kind, name, text) kind,
   CPL_LOSS_LIST(X)
 #undef X
+      CPL_LOSS_OF_FILE = -1  ///< that of the section `fit` of a system file, or CPL_LOSS_SQUARES
 } cpl_loss;
 
 /// The names of CPL_LOSS_LIST. Returns false for any other name.
@@ -98,7 +99,9 @@ typedef struct cpl_fit_sigma {
   double value;  ///< in the unit of the variable
 } cpl_fit_sigma;
 
-/// What to fit. Start from cpl_default_fit_def(), then change what you need.
+/// What to fit. Start from cpl_default_fit_def(), then change what you need. The section `fit` of a
+/// system file (docs/fit.md) has what is not given: what varies and the data where there are none
+/// here, standard deviations of other variables, loss, scale and confidence.
 typedef struct cpl_fit_def {
   size_t size;  ///< set by cpl_default_fit_def()
   /// The file and how it is simulated. Tolerances that are not given are 1e-9, or those of the file
@@ -110,7 +113,7 @@ typedef struct cpl_fit_def {
   size_t n_data;
   const cpl_fit_sigma* sigmas;  ///< those of other columns are estimated from their residuals
   size_t n_sigmas;
-  cpl_loss loss;      ///< CPL_LOSS_SQUARES
+  cpl_loss loss;      ///< CPL_LOSS_OF_FILE
   double scale;       ///< c of the loss; 0: that of CPL_LOSS_LIST
   double confidence;  ///< of the intervals; 0: 0.95
   bool ignore_extra;  ///< columns that match no variable are no error
@@ -160,6 +163,8 @@ typedef struct cpl_fit {
   int64_t failed;           ///< of them; the search went on with others
   const char* failure;      ///< the reason of the first that failed; NULL: none
   const char* derivatives;  ///< "sensitivities" or "differences"
+  const char* const* data;  ///< the names of the data
+  size_t n_data;
 } cpl_fit;
 
 /// Find the values of the parameters for which the results are nearest to the data, by

@@ -186,13 +186,13 @@ def _one_data(given: Any, folder: str, number: int) -> tuple[bytes, tuple[tuple[
 
 def fit(
     model: Model,
-    data: Any,
-    vary: Union[Mapping[str, Range], Iterable[str], str],
+    data: Any = None,
+    vary: Union[Mapping[str, Range], Iterable[str], str] = (),
     *,
     sigma: Optional[Mapping[str, float]] = None,
-    loss: str = "squares",
+    loss: Optional[str] = None,
     scale: Optional[float] = None,
-    confidence: float = 0.95,
+    confidence: Optional[float] = None,
     ignore_extra: bool = False,
     differences: bool = False,
     max_runs: Optional[int] = None,
@@ -218,7 +218,9 @@ def fit(
     ``time``; or a pair of that and a dict with start values of this experiment and its ``weight``; or a
     list of these. ``vary``: names with a guess, (guess, least, greatest), or None for the value in
     the file; or texts as the command takes them. ``sigma``: standard deviations of measured variables,
-    by name. ``loss``: "squares", "huber", "soft_l1" or "cauchy", beyond ``scale`` deviations.
+    by name. ``loss``: "squares" (the default), "huber", "soft_l1" or "cauchy", beyond ``scale``
+    deviations. ``confidence``: of the intervals, 0.95 by default. What is not given is that of the
+    section ``fit`` of a system file, where it has one: ``couplet.fit("plant.yaml")``.
     ``progress``: a function of a dict (runs, failed, value). The other keywords are those of
     :func:`couplet.simulate`; tolerances are 1e-9 unless given.
 
@@ -233,7 +235,7 @@ def fit(
     for key in "data vary sigma loss scale confidence ignore_extra differences max_runs progress".split():
         del given[key]
     settings = make_settings(**given, log_level=log_level())
-    several = data if isinstance(data, list) else [data]
+    several = data if isinstance(data, list) else [data] if data is not None else []
     with tempfile.TemporaryDirectory(prefix="couplet-") as folder:
         result = _core.fit(
             settings,
@@ -242,7 +244,7 @@ def fit(
             tuple((name, float(value)) for name, value in (sigma or {}).items()),
             loss,
             float(scale) if scale is not None else 0.0,
-            float(confidence),
+            float(confidence) if confidence is not None else 0.0,
             ignore_extra,
             differences,
             operator.index(max_runs) if max_runs is not None else 0,

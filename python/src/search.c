@@ -204,11 +204,11 @@ PyObject* core_fit(PyObject* module, PyObject* args) {
   fit_words w = {0};
   cpl_fit_def def = cpl_default_fit_def();
   (void)module;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!sddppiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
+  if (!PyArg_ParseTuple(args, "O!O!O!O!zddppiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
                         &PyTuple_Type, &data, &PyTuple_Type, &sigmas, &loss, &def.scale,
                         &def.confidence, &ignore_extra, &differences, &max_runs, &progress))
     return NULL;
-  if (!cpl_loss_by_name(loss, &def.loss))
+  if (loss != NULL && !cpl_loss_by_name(loss, &def.loss))
     return PyErr_Format(PyExc_ValueError, "loss is squares, huber, soft_l1 or cauchy, not %s",
                         loss);
   def.ignore_extra = ignore_extra, def.differences = differences, def.max_runs = max_runs;

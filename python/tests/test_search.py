@@ -59,6 +59,24 @@ def test_several_data(tank, measured):
     assert [c.data for c in f.columns] == [0, 1] and not f.columns[0].estimated
 
 
+def test_the_section_of_a_system(tank, measured, tmp_path):
+    rows = "".join(f"{t},{h}\n" for t, h in zip(measured["time"], measured["level"]))
+    (tmp_path / "measured.csv").write_text("time,tank.level\n" + rows)
+    (tmp_path / "tank.c").write_bytes(tank.read_bytes())
+    system = tmp_path / "system.yaml"
+    system.write_text(
+        "couplet: 1\nmodels: {tank: {c: tank.c}}\nexperiment: {stop: 300}\n"
+        "fit: {data: measured.csv, vary: {tank.drain: '0.003:0.001:0.01'}, confidence: 0.5, loss: huber}\n"
+    )
+    f, g = couplet.fit(system), couplet.fit(system, vary="tank.drain=0.004", loss="squares", confidence=0.99)
+    p, q = f.parameters["tank.drain"], g.parameters["tank.drain"]
+    assert p.guess == 0.003 and q.guess == 0.004 and q.greatest > 1
+    assert p.value == pytest.approx(0.0035, rel=1e-2) and q.value == pytest.approx(0.0035, rel=1e-2)
+    assert q.high - q.low > 2 * (p.high - p.low)
+    with pytest.raises(couplet.InputError, match="there are no data"):
+        couplet.fit(tank, vary="drain")
+
+
 def test_optimize(tank):
     best = couplet.optimize(
         tank, {"drain": (0.003, 0.001, 0.01)}, maximize="final(level)", subject_to="max(level) <= 1.2", stop=300

@@ -383,7 +383,8 @@ static cpl_status write_texts(pack* p) {
     char* text = NULL;
     if (has_text(p, i)) continue;
     size_t size = 0;
-    cpli_write_def how = {.path = i == 0 ? name_in_text : name_below, .user = p};
+    cpli_write_def how = {
+        .path = i == 0 ? name_in_text : name_below, .user = p, .without_fit = true};
     st = cpli_plain_text(p->built[i], &how, &text, &size);
     if (st >= 0) st = cpli_collect_text(&p->fmu.resources, p->texts[i], text);
     free(text);

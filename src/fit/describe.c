@@ -59,11 +59,24 @@ static cpl_status describe_column(const cpli_fitting* f, cpli_fit_result* r, con
   return CPL_OK;
 }
 
+static cpl_status name_data(const cpli_fitting* f, cpli_fit_result* r) {
+  const char** names = cpli_arena_alloc(&r->arena, f->def.n_data, sizeof *names);
+  if (names == NULL) return cpli_nomem(f->ctx);
+  for (size_t i = 0; i < f->def.n_data; i++) {
+    names[i] = copy_text(r, f->data[i].name);
+    if (names[i] == NULL) return cpli_nomem(f->ctx);
+  }
+  r->fit.data = names;
+  r->fit.n_data = f->def.n_data;
+  return CPL_OK;
+}
+
 cpl_status cpli_fit_describe(const cpli_fitting* f, cpli_fit_result* r) {
   cpl_fit_column* columns = cpli_arena_alloc(&r->arena, f->n_columns, sizeof *columns);
   cpl_status st = columns != NULL ? describe_parameters(f, r) : cpli_nomem(f->ctx);
   for (size_t k = 0; k < f->n_columns && st >= 0; k++)
     st = describe_column(f, r, &f->columns[k], &columns[k]);
+  if (st >= 0) st = name_data(f, r);
   if (st < 0) return st;
   r->fit.columns = columns;
   r->fit.n_columns = f->n_columns;

@@ -31,6 +31,7 @@ double cpli_loss_influence(cpl_loss kind, double c, double r, double* slope) {
   const double z = r / c, z2 = z * z, root = sqrt(1 + z2);
   *slope = 1;
   switch (kind) {
+    case CPL_LOSS_OF_FILE:
     case CPL_LOSS_SQUARES: return r;
     case CPL_LOSS_HUBER:
       if (fabs(r) <= c) return r;
@@ -45,6 +46,7 @@ double cpli_loss_influence(cpl_loss kind, double c, double r, double* slope) {
 static double rho(cpl_loss kind, double c, double r) {
   const double z = r / c, z2 = z * z;
   switch (kind) {
+    case CPL_LOSS_OF_FILE:
     case CPL_LOSS_SQUARES: break;
     case CPL_LOSS_HUBER: return fabs(r) <= c ? r * r : 2 * c * fabs(r) - c * c;
     case CPL_LOSS_SOFT_L1: return 2 * r * r / (sqrt(1 + z2) + 1);

@@ -374,9 +374,8 @@ static cpl_status check_def(optimization* o, const cpl_optimize_def* def) {
 static cpl_status prepare(optimization* o, const cpl_optimize_def* def) {
   cpl_status st = check_def(o, def);
   if (st >= 0) st = cpli_nlopt_load(o->ctx, &o->library);
-  if (st >= 0)
-    st = cpli_trials_open(&o->trials, o->ctx, o->def.experiment, o->def.vary, o->def.n_vary, 0,
-                          o->def.max_runs);
+  if (st >= 0) st = cpli_trials_open(&o->trials, o->ctx, o->def.experiment, o->def.max_runs);
+  if (st >= 0) st = cpli_trials_vary(&o->trials, o->def.vary, o->def.n_vary, NULL, 0);
   if (st >= 0) st = parse(o);
   if (st >= 0) st = cpli_trials_guess(&o->trials, NULL, 0, NULL, 0);
   const cpli_points_def points = {.trials = &o->trials, .m = o->m, .user = o, .simulate = simulate};

@@ -13,7 +13,7 @@
 static const double least_deviation = 1e-9;  // of a column, relative to how much it varies
 
 void cpl_init_fit_def(cpl_fit_def* def, size_t size) {
-  const cpl_fit_def all = {0};
+  const cpl_fit_def all = {.loss = CPL_LOSS_OF_FILE};
   cpli_init_def(def, size, &all, sizeof all);
 }
 
@@ -22,12 +22,13 @@ void cpl_init_fit_def(cpl_fit_def* def, size_t size) {
 static cpl_status open_data(cpli_fitting* f) {
   const cpl_fit_def* def = &f->def;
   if (def->n_data == 0)
-    return cpl_fail(f->ctx, CPL_ERR_INPUT, "there are no data to fit to (--data)");
+    return cpl_fail(f->ctx, CPL_ERR_INPUT,
+                    "there are no data to fit to (--data, or the section fit of a system file)");
   f->data = cpli_alloc(f->ctx, def->n_data, sizeof *f->data);
   if (f->data == NULL) return cpli_nomem(f->ctx);
   for (size_t i = 0; i < def->n_data; i++) {
     cpl_status st = cpli_data_open(&f->data[i], &f->trials, def, &def->data[i]);
-    if (st < 0) return st;
+    if (st < 0) return cpli_fit_section_in_data(&f->section, st, i);
     f->n_columns += f->data[i].n_columns;
     for (size_t k = 0; k < i; k++)
       if (cpli_data_same(&f->data[k], &f->data[i]))
@@ -111,7 +112,8 @@ static cpl_status make_groups(cpli_fitting* f) {
   if (f->columns == NULL || f->groups == NULL) return cpli_nomem(f->ctx);
   list_columns(f);
   cpl_status st = CPL_OK;
-  for (size_t i = 0; i < f->def.n_sigmas && st >= 0; i++) st = take_sigma(f, &f->def.sigmas[i]);
+  for (size_t i = 0; i < f->def.n_sigmas && st >= 0; i++)
+    st = cpli_fit_section_in_sigma(&f->section, take_sigma(f, &f->def.sigmas[i]), i);
   f->all_given = true;
   for (size_t g = 0; g < f->n_groups; g++) {
     cpli_fit_group* one = &f->groups[g];
@@ -134,9 +136,7 @@ static cpl_status check_points(const cpli_fitting* f) {
                   f->m, f->m == 1 ? "" : "s", f->n, f->n == 1 ? "" : "s", least);
 }
 
-static cpl_status check_def(cpli_fitting* f, const cpl_fit_def* def) {
-  cpl_status st = cpli_read_def(f->ctx, "cpl_fit_def", def, &f->def, sizeof f->def);
-  if (st < 0) return st;
+static cpl_status check_def(cpli_fitting* f) {
   if (f->def.confidence == 0) f->def.confidence = 0.95;
   if (!(f->def.confidence > 0 && f->def.confidence < 1))
     return cpl_fail(f->ctx, CPL_ERR_INPUT, "the confidence is %g, not between 0 and 1",
@@ -222,12 +222,19 @@ void cpli_fitting_forget(cpli_fitting* f) {
 cpl_status cpli_fitting_open(cpli_fitting* f, const cpl_fit_def* def) {
   const cpli_minpack* library = NULL;
   size_t starts = 0;
-  cpl_status st = check_def(f, def);
+  cpl_status st = cpli_read_def(f->ctx, "cpl_fit_def", def, &f->def, sizeof f->def);
   if (st >= 0) st = cpli_minpack_load(f->ctx, &library);
-  for (size_t i = 0; i < f->def.n_data && st >= 0; i++) starts += f->def.data[i].n_starts;
+  if (st >= 0) st = cpli_trials_open(&f->trials, f->ctx, f->def.experiment, f->def.max_runs);
   if (st >= 0)
-    st = cpli_trials_open(&f->trials, f->ctx, f->def.experiment, f->def.vary, f->def.n_vary, starts,
-                          f->def.max_runs);
+    st = cpli_fit_section_read(&f->section, f->ctx, cpl_system_definition(f->trials.source),
+                               &f->def);
+  if (st >= 0) st = check_def(f);
+  for (size_t i = 0; i < f->def.n_data && st >= 0; i++) starts += f->def.data[i].n_starts;
+  if (st >= 0 && f->def.n_vary == 0)
+    st = cpl_fail(f->ctx, CPL_ERR_INPUT,
+                  "no parameter varies: say which (--vary, or the section fit of a system file)");
+  const cpli_setting* of_file = f->section.vary != NULL ? f->section.texts->vary : NULL;
+  if (st >= 0) st = cpli_trials_vary(&f->trials, f->def.vary, f->def.n_vary, of_file, starts);
   f->n = f->trials.n;
   if (st >= 0) st = open_data(f);
   if (st < 0) return st;
@@ -248,6 +255,7 @@ void cpli_fitting_close(cpli_fitting* f) {
   cpli_fitting_forget(f);
   for (size_t i = 0; f->data != NULL && i < f->def.n_data; i++) cpli_data_free(&f->data[i]);
   cpli_trials_free(&f->trials);
+  cpli_fit_section_free(&f->section);
   cpli_free(f->ctx, f->data);
   cpli_free(f->ctx, f->held);
   cpli_free(f->ctx, f->x);

@@ -8,6 +8,7 @@
 #include "fit/covariance.h"
 #include "fit/data.h"
 #include "fit/points.h"
+#include "fit/section.h"
 
 // Columns of the same variable: they have the same standard deviation.
 typedef struct cpli_fit_group {
@@ -26,7 +27,8 @@ typedef struct cpli_fit_rows {
 
 typedef struct cpli_fitting {
   cpl_context* ctx;
-  cpl_fit_def def;
+  cpl_fit_def def;  // with the section of the file
+  cpli_fit_section section;
   cpli_trials trials;
   cpli_data* data;
   cpli_points points;

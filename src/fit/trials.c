@@ -134,20 +134,31 @@ static cpl_status open_file(cpli_trials* t, const cpl_experiment_settings* setti
 }
 
 cpl_status cpli_trials_open(cpli_trials* t, cpl_context* ctx,
-                            const cpl_experiment_settings* settings, const cpl_vary* vary,
-                            size_t n_vary, size_t more_starts, int32_t max_runs) {
+                            const cpl_experiment_settings* settings, int32_t max_runs) {
   *t = (cpli_trials){.ctx = ctx,
                      .settings = cpl_default_experiment_settings(),
                      .max_runs = max_runs > 0 ? max_runs : 10000};
+  return open_file(t, settings);
+}
+
+// The place of a failure, where the file says that this parameter varies.
+static cpl_status in_file(const cpli_trials* t, cpl_status st, size_t i) {
+  if (st >= 0 || t->of_file == NULL) return st;
+  return cpli_fail_prefix_at(t->ctx, st, &t->of_file[i].name.loc, "fit: vary");
+}
+
+cpl_status cpli_trials_vary(cpli_trials* t, const cpl_vary* vary, size_t n_vary,
+                            const cpli_setting* of_file, size_t more_starts) {
+  cpl_context* ctx = t->ctx;
+  cpl_status st = CPL_OK;
   if (n_vary == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "no parameter varies: say which (--vary)");
-  cpl_status st = open_file(t, settings);
-  if (st < 0) return st;
+  t->of_file = of_file;
   t->max_starts = t->settings.n_starts + more_starts + n_vary;
   t->list = cpli_alloc(ctx, n_vary, sizeof *t->list);
   t->starts = cpli_alloc(ctx, t->max_starts, sizeof *t->starts);
   t->texts = cpli_alloc(ctx, n_vary, sizeof *t->texts);
   if (t->list == NULL || t->starts == NULL || t->texts == NULL) return cpli_nomem(ctx);
-  for (size_t i = 0; i < n_vary && st >= 0; i++) st = add(t, &vary[i]);
+  for (size_t i = 0; i < n_vary && st >= 0; i++) st = in_file(t, add(t, &vary[i]), i);
   return st;
 }
 
@@ -282,7 +293,7 @@ cpl_status cpli_trials_guess(cpli_trials* t, const cpl_start* starts, size_t n_s
   cpl_status st = missing ? find_guesses(t, &def) : CPL_OK;
   for (size_t i = 0; i < t->n && st >= 0; i++) {
     t->list[i].value = t->list[i].guess;
-    st = check_guess(t, &t->list[i]);
+    st = in_file(t, check_guess(t, &t->list[i]), i);
   }
   return st;
 }

@@ -7,6 +7,7 @@
 
 #include "couplet/fit.h"
 #include "run/run.h"
+#include "system/definition.h"
 
 /// What is varied, checked against the file.
 typedef struct cpli_trials {
@@ -17,6 +18,7 @@ typedef struct cpli_trials {
   cpl_source* source;
   double start, stop;
   cpl_varied* list;
+  const cpli_setting* of_file;  // where the file says that they vary. Nullable
   size_t n;
   cpl_start* starts;  // those of the settings, of one trial, and the varied ones
   size_t max_starts;
@@ -25,11 +27,15 @@ typedef struct cpli_trials {
   char* failure;  // of the first trial that failed. Nullable
 } cpli_trials;
 
-/// Nullable: experiment's members as in cpl_experiment_settings
+/// Open the file. Nullable: experiment's members as in cpl_experiment_settings
+/// Order: open, then vary.
 /// Owned: the contents by the caller, who calls cpli_trials_free(), also after a failure.
 cpl_status cpli_trials_open(cpli_trials* t, cpl_context* ctx,
-                            const cpl_experiment_settings* settings, const cpl_vary* vary,
-                            size_t n_vary, size_t more_starts, int32_t max_runs);
+                            const cpl_experiment_settings* settings, int32_t max_runs);
+/// What varies. more_starts: start values of a trial, beside those of the settings, at most.
+/// Borrowed: of_file, as long as the trials live. Nullable: where the file says what varies
+cpl_status cpli_trials_vary(cpli_trials* t, const cpl_vary* vary, size_t n_vary,
+                            const cpli_setting* of_file, size_t more_starts);
 void cpli_trials_free(cpli_trials* t);
 
 static inline const cpl_description* cpli_trials_desc(const cpli_trials* t) {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/base.h"
-#include "couplet/fit.h"
+#include "fit/section.h"
 #include "model/start.h"
 
 static char* plain(char* text) {
@@ -62,25 +62,41 @@ static cpl_status read_numbers(reader* r, char* at, cpl_vary* out) {
                   r->text);
 }
 
+// Nullable: numbers, which are changed
+static cpl_status read_parts(reader* r, const char* name, char* numbers, cpl_vary* out) {
+  *out = (cpl_vary){.guess = NAN, .least = -INFINITY, .greatest = INFINITY};
+  cpl_status st = numbers != NULL ? read_numbers(r, numbers, out) : CPL_OK;
+  if (st < 0) return st;
+  out->name = cpli_strdup(r->ctx, name);
+  out->unit = r->unit != NULL ? cpli_strdup(r->ctx, r->unit) : NULL;
+  if (out->name != NULL && (r->unit == NULL || out->unit != NULL)) return CPL_OK;
+  cpl_vary_free(r->ctx, out);
+  return cpli_nomem(r->ctx);
+}
+
 cpl_status cpl_vary_read(cpl_context* ctx, const char* text, cpl_vary* out) {
   reader r = {.ctx = ctx, .text = text};
-  *out = (cpl_vary){.guess = NAN, .least = -INFINITY, .greatest = INFINITY};
+  *out = (cpl_vary){0};
   char* copy = cpli_strdup(ctx, text);
   if (copy == NULL) return cpli_nomem(ctx);
   char* equals = strchr(copy, '=');
   if (equals != NULL) *equals = '\0';
   const char* name = plain(copy);
-  cpl_status st = CPL_OK;
-  if (name[0] == '\0')
-    st = cpl_fail(ctx, CPL_ERR_INPUT, "\"%s\": there is no name: NAME=GUESS:LEAST:GREATEST", text);
-  if (st >= 0 && equals != NULL) st = read_numbers(&r, equals + 1, out);
-  if (st >= 0) {
-    out->name = cpli_strdup(ctx, name);
-    out->unit = r.unit != NULL ? cpli_strdup(ctx, r.unit) : NULL;
-    if (out->name == NULL || (r.unit != NULL && out->unit == NULL)) st = cpli_nomem(ctx);
-  }
+  cpl_status st = name[0] == '\0'
+                      ? cpl_fail(ctx, CPL_ERR_INPUT,
+                                 "\"%s\": there is no name: NAME=GUESS:LEAST:GREATEST", text)
+                      : read_parts(&r, name, equals != NULL ? equals + 1 : NULL, out);
   cpli_free(ctx, copy);
-  if (st < 0) cpl_vary_free(ctx, out);
+  return st;
+}
+
+cpl_status cpli_vary_read(cpl_context* ctx, const char* name, const char* numbers, cpl_vary* out) {
+  reader r = {.ctx = ctx, .text = name};
+  *out = (cpl_vary){0};
+  char* copy = cpli_strdup(ctx, numbers);
+  if (copy == NULL) return cpli_nomem(ctx);
+  const cpl_status st = read_parts(&r, name, copy[0] != '\0' ? copy : NULL, out);
+  cpli_free(ctx, copy);
   return st;
 }
 

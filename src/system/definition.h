@@ -211,6 +211,23 @@ typedef struct cpli_study_texts {
   cpli_located_text design, sample, seed, table;  // Nullable
 } cpli_study_texts;
 
+// Measurements of one experiment, in the section `fit`.
+typedef struct cpli_fit_set {
+  cpli_located_text file;
+  const cpli_setting* starts;
+  size_t n_starts;
+  double weight;  // 0: not given
+} cpli_fit_set;
+
+// The section `fit`, with texts as on the command line, which the room fit reads.
+typedef struct cpli_fit_texts {
+  const cpli_fit_set* data;
+  const cpli_setting *vary, *sigma;
+  size_t n_data, n_vary, n_sigma;
+  cpli_located_text loss;    // Nullable
+  double scale, confidence;  // 0: not given
+} cpli_fit_texts;
+
 // definition invariants: 1 names of models are unique, and without dots unless the definition is
 // hierarchical; then none is the beginning of another one up to a dot; 2 parameters and inputs
 // share one space of unique names; 3 names of outputs and of events are unique; 4 a target is not
@@ -243,6 +260,7 @@ struct cpl_system_def {
   const cpli_setting* measures;  // names and expressions over a run
   size_t n_measures;
   cpli_study_texts study;
+  cpli_fit_texts fit;
   cpli_experiment experiment;
   int32_t manager_port;  // of a composite model; 0: not given
   cpli_cosimulation cosimulation;

@@ -452,6 +452,83 @@ static cpl_status read_study(reader* r, const cpli_yaml* node) {
   return st;
 }
 
+//------------------------------------ fit ------------------------------------
+
+static cpl_status read_positive(const reader* r, const cpli_yaml* node, const char* what,
+                                double* out) {
+  cpl_status st = cpli_yaml_number(r->yaml, node, what, out);
+  if (st >= 0 && !(*out > 0))
+    return cpli_fail_node(r, node, "%s must be greater than 0, not %g", what, *out);
+  return st;
+}
+
+// A file, or a mapping with one.
+static cpl_status read_fit_set(reader* r, const cpli_yaml* node, cpli_fit_set* out) {
+  static const char* const keys[] = {"file", "start", "weight"};
+  if (node->kind == CPLI_YAML_SCALAR) return read_path(r, node, "data", &out->file);
+  cpl_status st = cpli_yaml_mapping(r->yaml, node, "data");
+  if (st >= 0) st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
+  if (st < 0) return st;
+  const cpli_yaml *file = cpli_yaml_get(node, "file"), *start = cpli_yaml_get(node, "start"),
+                  *weight = cpli_yaml_get(node, "weight");
+  if (file == NULL) return cpli_fail_node(r, node, "data need `file`: that of the measurements");
+  st = read_path(r, file, "file", &out->file);
+  cpli_setting* starts = NULL;
+  if (st >= 0 && start != NULL) st = cpli_read_settings(r, start, "start", &starts, &out->n_starts);
+  out->starts = starts;
+  return st < 0 || weight == NULL ? st : read_positive(r, weight, "weight", &out->weight);
+}
+
+static cpl_status read_fit_data(reader* r, const cpli_yaml* node, cpli_fit_texts* fit) {
+  const bool several = node->kind == CPLI_YAML_SEQUENCE;
+  cpli_fit_set* sets = cpli_def_array(r->def, several ? node->count : 1, sizeof *sets);
+  fit->data = sets;
+  if (sets == NULL) return CPL_OK;  // an empty list, or it is reported at the end
+  if (!several) return read_fit_set(r, node, &sets[fit->n_data++]);
+  cpl_status st = CPL_OK;
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next)
+    st = read_fit_set(r, c, &sets[fit->n_data++]);
+  return st;
+}
+
+// Names, or names with their values, which may be nothing.
+static cpl_status read_vary(reader* r, const cpli_yaml* node, cpli_fit_texts* fit) {
+  const bool list = node->kind == CPLI_YAML_SEQUENCE;
+  cpl_status st = list ? CPL_OK : cpli_yaml_mapping(r->yaml, node, "vary");
+  cpli_setting* vary = st >= 0 ? cpli_def_array(r->def, node->count, sizeof *vary) : NULL;
+  fit->vary = vary;
+  if (vary == NULL) return st;
+  for (const cpli_yaml* c = node->first; c != NULL && st >= 0; c = c->next) {
+    cpli_setting* one = &vary[fit->n_vary++];
+    const bool nothing = c->kind == CPLI_YAML_SCALAR && c->text[0] == '\0';
+    if (list) st = cpli_read_text(r, c, "vary", &one->name);
+    else one->name = cpli_read_key(r, c);
+    if (list || nothing) one->value = cpli_def_text(r->def, "", cpli_reader_loc(r, c));
+    else st = cpli_read_text(r, c, c->key->text, &one->value);
+  }
+  return st;
+}
+
+static cpl_status read_fit(reader* r, const cpli_yaml* node) {
+  static const char* const keys[] = {"data", "vary", "sigma", "loss", "scale", "confidence"};
+  const cpli_yaml* values[CPLI_COUNT(keys)];
+  cpli_fit_texts* fit = &r->def->fit;
+  cpli_setting* sigma = NULL;
+  cpl_status st = cpli_check_keys(r, node, keys, CPLI_COUNT(keys));
+  for (size_t i = 0; i < CPLI_COUNT(keys); i++) values[i] = cpli_yaml_get(node, keys[i]);
+  if (st >= 0 && values[0] != NULL) st = read_fit_data(r, values[0], fit);
+  if (st >= 0 && values[1] != NULL) st = read_vary(r, values[1], fit);
+  if (st >= 0 && values[2] != NULL)
+    st = cpli_read_settings(r, values[2], keys[2], &sigma, &fit->n_sigma);
+  fit->sigma = sigma;
+  if (st >= 0 && values[3] != NULL) st = cpli_read_text(r, values[3], keys[3], &fit->loss);
+  if (st >= 0 && values[4] != NULL) st = read_positive(r, values[4], keys[4], &fit->scale);
+  if (st >= 0 && values[5] != NULL) st = read_positive(r, values[5], keys[5], &fit->confidence);
+  if (st >= 0 && fit->confidence >= 1)
+    st = cpli_fail_node(r, values[5], "confidence must be less than 1, not %g", fit->confidence);
+  return st;
+}
+
 static cpl_status read_interface(reader* r, const cpli_yaml* node) {
   return cpli_read_interface(r->def, r->yaml, NULL, node);
 }
@@ -481,6 +558,7 @@ static const struct section {
     {"experiment", MAPPING, read_experiment},
     {"measures", MAPPING, read_measures},
     {"study", MAPPING, read_study},
+    {"fit", MAPPING, read_fit},
     {"master", MAPPING, read_master},
     {"modes", MAPPING, cpli_read_modes},
     {"observe", EACH_KEY, cpli_read_observed},

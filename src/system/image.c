@@ -259,6 +259,27 @@ static const cpli_image_field study_fields[] = {
 };
 static CPLI_IMAGE_TYPE(study_image, cpli_study_texts, 112, study_fields);
 
+static const cpli_image_field fit_set_fields[] = {
+    TEXT(cpli_fit_set, file),
+    CPLI_SIZE(cpli_fit_set, n_starts),
+    CPLI_STRUCT_LIST(cpli_fit_set, starts, n_starts, &setting_image),
+    CPLI_NUMBER(cpli_fit_set, weight),
+};
+static CPLI_IMAGE_TYPE(fit_set_image, cpli_fit_set, 48, fit_set_fields);
+
+static const cpli_image_field fit_fields[] = {
+    CPLI_SIZE(cpli_fit_texts, n_data),
+    CPLI_STRUCT_LIST(cpli_fit_texts, data, n_data, &fit_set_image),
+    CPLI_SIZE(cpli_fit_texts, n_vary),
+    CPLI_STRUCT_LIST(cpli_fit_texts, vary, n_vary, &setting_image),
+    CPLI_SIZE(cpli_fit_texts, n_sigma),
+    CPLI_STRUCT_LIST(cpli_fit_texts, sigma, n_sigma, &setting_image),
+    TEXT(cpli_fit_texts, loss),
+    CPLI_NUMBER(cpli_fit_texts, scale),
+    CPLI_NUMBER(cpli_fit_texts, confidence),
+};
+static CPLI_IMAGE_TYPE(fit_image, cpli_fit_texts, 88, fit_fields);
+
 //------------------------------------ definition ------------------------------------
 
 #define ITEMS(member, of) \
@@ -285,6 +306,7 @@ static const cpli_image_field def_fields[] = {
     TEXT(cpl_system_def, start_mode),
     ITEMS(measures, &setting_image),
     CPLI_STRUCT(cpl_system_def, study, &study_image),
+    CPLI_STRUCT(cpl_system_def, fit, &fit_image),
     CPLI_STRUCT(cpl_system_def, experiment, &experiment_image),
     CPLI_NUMBER(cpl_system_def, manager_port),
     CPLI_STRUCT(cpl_system_def, cosimulation, &cosimulation_image),
@@ -293,7 +315,7 @@ static const cpli_image_field def_fields[] = {
     CPLI_BOOL(cpl_system_def, isolate),
     CPLI_NUMBER(cpl_system_def, call_timeout),
 };
-static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1240, def_fields);
+static CPLI_IMAGE_TYPE(def_image, cpl_system_def, 1328, def_fields);
 
 //------------------------------------ writing ------------------------------------
 
@@ -368,6 +390,7 @@ static cpl_status set_settings(cpl_system_def* def, const cpl_system_def* draft)
   def->measures = draft->measures;
   def->n_measures = draft->n_measures;
   def->study = draft->study;
+  def->fit = draft->fit;
   def->manager_port = draft->manager_port;
   cpl_status st = cpl_system_def_isolate(def, draft->isolate, draft->call_timeout);
   if (st >= 0) st = cpli_def_set_experiment(def, &draft->experiment);

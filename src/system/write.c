@@ -547,6 +547,41 @@ static void write_study(writer* w, const cpl_system_def* def) {
   end_flow(&f, "\n");
 }
 
+static cpl_status write_fit_data(writer* w, flow* f, const cpli_fit_texts* fit) {
+  cpl_status st = CPL_OK;
+  if (fit->n_data == 0) return CPL_OK;
+  flow_key(f, "data");
+  fputc('[', w->out);
+  for (size_t i = 0; i < fit->n_data && st >= 0; i++) {
+    const cpli_fit_set* set = &fit->data[i];
+    if (i > 0) fputs(", ", w->out);
+    flow one = begin_flow(w);
+    st = flow_path(&one, NULL, &set->file);
+    flow_settings(&one, "start", set->starts, set->n_starts);
+    if (set->weight != 0) flow_number(&one, "weight", set->weight);
+    end_flow(&one, "");
+  }
+  fputc(']', w->out);
+  return st;
+}
+
+static cpl_status write_fit(writer* w, const cpl_system_def* def) {
+  const cpli_fit_texts* fit = &def->fit;
+  const bool any = fit->n_data > 0 || fit->n_vary > 0 || fit->n_sigma > 0 ||
+                   fit->loss.text != NULL || fit->scale != 0 || fit->confidence != 0;
+  if (!any || w->how->without_fit) return CPL_OK;
+  fprintf(w->out, "%*sfit: ", w->indent, "");
+  flow f = begin_flow(w);
+  const cpl_status st = write_fit_data(w, &f, fit);
+  flow_settings(&f, "vary", fit->vary, fit->n_vary);
+  flow_settings(&f, "sigma", fit->sigma, fit->n_sigma);
+  flow_text(&f, "loss", fit->loss.text);
+  if (fit->scale != 0) flow_number(&f, "scale", fit->scale);
+  if (fit->confidence != 0) flow_number(&f, "confidence", fit->confidence);
+  end_flow(&f, "\n");
+  return st;
+}
+
 //------------------------------------ the whole ------------------------------------
 
 static cpl_status write_sections(writer* w, const cpl_system_def* def, bool is_mode) {
@@ -572,6 +607,7 @@ static cpl_status write_sections(writer* w, const cpl_system_def* def, bool is_m
   write_record(w, def);
   write_measures(w, def);
   write_study(w, def);
+  if (st >= 0) st = write_fit(w, def);
   write_experiment(w, def, is_mode);
   write_master(w, def);
   w->how = outer;

@@ -22,6 +22,7 @@ typedef struct cpli_write_def {
   /// For an annotation of a package: without name, times, and models. Of these only isolation is
   /// written, and start values for which keeps_start() is true.
   bool in_package;
+  bool without_fit;   // the section `fit` is not written: its data are not where the text goes
   bool needs_master;  // the section `master` is written even if it is empty: steps are not chosen
   bool (*keeps_start)(const void* user, size_t model, const cpli_setting* start);
   const bool *parameters, *inputs, *connections, *outputs;  // Nullable

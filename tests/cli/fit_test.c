@@ -122,6 +122,132 @@ static void mistakes_are_explained(void** state) {
   CHECK_CODE(0, "fit", "decay.c", "--data", "more.csv", "--vary", "k", "--ignore-extra");
 }
 
+//------------------------------------ the section fit ------------------------------------
+
+// A system in a folder of its own, with the data below it, and this section.
+static void write_system(const char* section) {
+  char text[1024];
+  write_files();
+  mkdir("plant", 0700);
+  mkdir("plant/data", 0700);
+  CHECK_INT(rename("data.csv", "plant/data/long.csv"), 0);
+  CHECK_INT(rename("decay.c", "plant/decay.c"), 0);
+  const char* const head =
+      "couplet: 1\n"
+      "models: {d: {c: decay.c}}\n"
+      "outputs: {x: d.x}\n"
+      "experiment: {stop: 5}\n";
+  CHECK(snprintf(text, sizeof text, "%s%s", head, section) < (int)sizeof text);
+  write_text("plant/system.yaml", text);
+}
+
+static const char* const short_rows =
+    "time,x\n1,0.44932896\n2,0.20189652\n3,0.09071795\n";  // exp(-0.8 t)
+
+static void a_system_file_says_what_to_fit(void** state) {
+  (void)state;
+  write_system(
+      "fit:\n"
+      "  data: [{file: data/long.csv, start: {d.x: 3 m}, weight: 2}, {file: data/short.csv, start: "
+      "{d.x: 1}}]\n"
+      "  vary: {d.k: '0.5:0.1:2'}\n"
+      "  loss: huber\n"
+      "  scale: 2\n"
+      "  confidence: 0.5\n");
+  write_text("plant/data/short.csv", short_rows);
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--json");
+  CHECK_STR(complained, "");
+  const double value = number_of(strstr(printed, "\"d.k\""), "value");
+  CHECK_NEAR(value, 0.8, 2e-3);
+  CHECK_NEAR(number_of(printed, "confidence"), 0.5, 0);
+  CHECK_CONTAINS(printed, "\"data\": \"plant/data/long.csv\"");
+  CHECK_CONTAINS(printed, "\"data\": \"plant/data/short.csv\"");
+  // the same as options
+  char* of_file = strdup(printed);
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--data", "plant/data/long.csv,d.x=3 m,weight=2",
+             "--data", "plant/data/short.csv,d.x=1", "--vary", "d.k=0.5:0.1:2", "--loss", "huber",
+             "--scale", "2", "--confidence", "0.5", "--json");
+  CHECK_STR(printed, of_file);
+  free(of_file);
+  // a system with the values found, in another folder, fits the same data
+  CHECK_CODE(0, "fit", "plant/system.yaml", "-w", "fitted.yaml");
+  CHECK_CODE(0, "fit", "fitted.yaml", "--json");
+  CHECK_NEAR(number_of(strstr(printed, "\"d.k\""), "value"), value, 1e-7);
+}
+
+static void options_replace_the_section(void** state) {
+  (void)state;
+  write_system(
+      "fit: {data: data/long.csv, vary: {d.k: 0.5, d.x: }, sigma: {x: 0.01}, loss: cauchy, scale: "
+      "5}\n");
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--json");
+  CHECK_CONTAINS(printed, "\"sigma_estimated\": false, \"sigma\": 0.01");
+  CHECK_NEAR(number_of(strstr(printed, "\"d.x\""), "value"), 3, 5e-3);
+  // standard deviations by name; the scale belongs to the loss
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--sigma", "x=0.02", "--loss", "squares", "--json");
+  CHECK_CONTAINS(printed, "\"sigma_estimated\": false, \"sigma\": 0.02");
+  const double squares = number_of(printed, "squares");
+  CHECK_NEAR(squares, 20 * 0.002 * 0.002 / (0.02 * 0.02), 0.05);
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--sigma", "x=0.02", "--loss", "huber", "--json");
+  CHECK_NEAR(number_of(printed, "squares"), squares, 1e-6);
+  // what varies, and the data, as a whole
+  write_text("short.csv", short_rows);
+  CHECK_CODE(0, "fit", "plant/system.yaml", "--vary", "d.k", "--data", "short.csv,d.x=1", "--loss",
+             "squares", "--json");
+  CHECK(strstr(printed, "\"d.x\"") == NULL);
+  CHECK_CONTAINS(printed, "\"data\": \"short.csv\"");
+}
+
+static void mistakes_in_the_section_have_a_place(void** state) {
+  (void)state;
+  const struct {
+    const char *section, *message;
+  } bad[] = {
+      {"fit: {data: data/long.csv}\n",
+       "no parameter varies: say which (--vary, or the section fit"},
+      {"fit: {vary: {d.k: }}\n", "there are no data to fit to (--data, or the section fit"},
+      {"fit: {data: data/none.csv, vary: {d.k: }}\n",
+       "plant/system.yaml:5:13: fit: data: plant/data/none.csv: "},
+      {"fit: {data: [data/long.csv, {file: decay.c}], vary: {d.k: }}\n",
+       "plant/system.yaml:5:36: fit: data: plant/decay.c"},
+      {"fit: {data: {file: data/long.csv, start: {d.k: 1}}, vary: {d.k: }}\n",
+       "plant/system.yaml:5:20: fit: data: plant/data/long.csv: d.k is varied"},
+      {"fit: {data: data/long.csv, vary: {d.kk: }}\n", "plant/system.yaml:5:35: fit: vary: "},
+      {"fit: {data: data/long.csv, vary: {d.k: much}}\n",
+       "plant/system.yaml:5:40: fit: vary: d.k: the guess is \"much\", not a finite number"},
+      {"fit: {data: data/long.csv, vary: {d.k: '1:2'}}\n",
+       "plant/system.yaml:5:41: fit: vary: d.k: the greatest value is missing"},
+      {"fit: {data: data/long.csv, vary: {d.k: '1:2:3:4'}}\n",
+       "plant/system.yaml:5:41: fit: vary: d.k: more than NAME=GUESS:LEAST:GREATEST"},
+      {"fit: {data: data/long.csv, vary: {d.k: '3:1:2'}}\n",
+       "plant/system.yaml:5:35: fit: vary: system: d.k cannot vary: its guess 3 is above its "
+       "greatest"},
+      {"fit: {data: data/long.csv, vary: {d.k: 1 kg}}\n",
+       "plant/system.yaml:5:35: fit: vary: system: d.k cannot vary in \"kg\": its unit is 1/s"},
+      {"fit: {data: data/long.csv, vary: {d.k: , 'd.k ': }}\n", "plant/system.yaml:5:"},
+      {"fit: {data: data/long.csv, vary: {d.k: }, sigma: {y: 1}}\n",
+       "plant/system.yaml:5:54: fit: sigma: the standard deviation of y: no column"},
+      {"fit: {data: data/long.csv, vary: {d.k: }, sigma: {x: 0}}\n",
+       "plant/system.yaml:5:54: fit: sigma: the standard deviation of x is 0, not positive"},
+      {"fit: {data: data/long.csv, vary: {d.k: }, sigma: {x: 1 m}}\n",
+       "plant/system.yaml:5:54: fit: sigma: the standard deviation of x is \"1 m\", not a number"},
+      {"fit: {data: data/long.csv, vary: {d.k: }, loss: huver}\n",
+       "plant/system.yaml:5:49: fit: there is no loss huver (did you mean huber?)"},
+      {"fit: {data: data/long.csv, vary: {d.k: }, scale: 0}\n",
+       "plant/system.yaml:5:50: scale must be greater than 0"},
+      {"fit: [data/long.csv]\n", "plant/system.yaml:5:6: fit needs"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    write_system(bad[i].section);
+    CHECK_CODE(2, "fit", "plant/system.yaml");
+    CHECK_CONTAINS(complained, bad[i].message);
+    CHECK_STR(printed, "");
+  }
+  write_system("fit: {data: data/long.csv, vary: [d.k]}\n");
+  CHECK_CODE(2, "fit", "plant/system.yaml", "--set", "d.k=1");
+  CHECK_CONTAINS(complained, "5:35: fit: vary: system: d.k cannot vary: it is set to a value");
+}
+
 static void what_is_not_determined_is_warned_of(void** state) {
   (void)state;
   write_files();
@@ -205,6 +331,9 @@ int main(void) {
       cmocka_unit_test(parameters_are_printed_and_written),
       cmocka_unit_test(two_experiments_share_a_parameter),
       cmocka_unit_test(mistakes_are_explained),
+      cmocka_unit_test(a_system_file_says_what_to_fit),
+      cmocka_unit_test(options_replace_the_section),
+      cmocka_unit_test(mistakes_in_the_section_have_a_place),
       cmocka_unit_test(what_is_not_determined_is_warned_of),
       cmocka_unit_test(a_missing_library_is_named),
       cmocka_unit_test(an_interruption_prints_the_best_so_far),

@@ -174,6 +174,28 @@ static void same_lines(const cpl_system_def* a, const cpl_system_def* b) {
 
 static void same_number(double a, double b) { CHECK(memcmp(&a, &b, sizeof a) == 0); }
 
+static void same_study(const cpl_system_def* a, const cpl_system_def* b) {
+  same_settings(a->measures, a->n_measures, b->measures, b->n_measures);
+  const cpli_study_texts *s = &a->study, *t = &b->study;
+  same_settings(s->over, s->n_over, t->over, t->n_over);
+  same_located(&s->design, &t->design);
+  same_located(&s->sample, &t->sample);
+  same_located(&s->seed, &t->seed);
+  same_located(&s->table, &t->table);
+  const cpli_fit_texts *f = &a->fit, *g = &b->fit;
+  CHECK(f->n_data == g->n_data);
+  for (size_t i = 0; i < f->n_data; i++) {
+    same_located(&f->data[i].file, &g->data[i].file);
+    same_settings(f->data[i].starts, f->data[i].n_starts, g->data[i].starts, g->data[i].n_starts);
+    same_number(f->data[i].weight, g->data[i].weight);
+  }
+  same_settings(f->vary, f->n_vary, g->vary, g->n_vary);
+  same_settings(f->sigma, f->n_sigma, g->sigma, g->n_sigma);
+  same_located(&f->loss, &g->loss);
+  same_number(f->scale, g->scale);
+  same_number(f->confidence, g->confidence);
+}
+
 static void same_rest(const cpl_system_def* a, const cpl_system_def* b) {
   const cpl_experiment_def *e = &a->experiment.values, *f = &b->experiment.values;
   CHECK(e->size == f->size);
@@ -207,6 +229,7 @@ static void same_rest(const cpl_system_def* a, const cpl_system_def* b) {
   same_number(c->threads, d->threads);
   same_settings(c->steps, c->n_steps, d->steps, d->n_steps);
   same_settings(c->bonds, c->n_bonds, d->bonds, d->n_bonds);
+  same_study(a, b);
   same_located(&a->start_mode, &b->start_mode);
   same_located(&a->name, &b->name);
   same_text(a->file, b->file);
@@ -357,6 +380,15 @@ static const char everything[] =
     "  fast: {when: load.w > 9, set: {load.w: -load.w, engine.on: false}}\n"
     "constraints: {p: load.w*engine.tau = at start}\n"
     "record: [speed, \"*\"]\n"
+    "measures: {peak: max(load.w)}\n"
+    "study: {over: {ratio: '1,2'}, design: grid, sample: 4, seed: 7, table: t.csv}\n"
+    "fit:\n"
+    "  data: [{file: m.csv, start: {ratio: 2}, weight: 3}, n.csv]\n"
+    "  vary: {twice: '1:0:3', ratio: }\n"
+    "  sigma: {load.w: 0.5}\n"
+    "  loss: cauchy\n"
+    "  scale: 2\n"
+    "  confidence: 0.5\n"
     "experiment: {stop: 7, rtol: 1e-7, solver: radau, projection: every, loops: as-rows}\n"
     "master: {algorithm: gauss-seidel, on-loop: delay, estimate: predictor, legacy: error, step: "
     "0.25, "

@@ -62,6 +62,11 @@ static const char all_sections[] =
     "  - left.x\n"
     "  - \"m[*].u\"\n"
     "  - \"*\"\n"
+    "measures:\n"
+    "  peak: max(left.x)\n"
+    "study: {over: {k: 1:2:3}, sample: 8, seed: 3}\n"
+    "fit: {data: [{file: t.csv, start: {k: 1 m}, weight: 2}, {file: models/d.csv}], vary: {k: "
+    "1:0:2, left.x: \"\"}, sigma: {left.x: 0.1}, loss: huber, scale: 3, confidence: 0.9}\n"
     "experiment: {start: -1, stop: 1e100, rtol: 1e-8, solver: radau, linear: direct}\n"
     "master: {algorithm: iterative, on-loop: iterate, step: 0.1, tolerance: 0.001, order: 0, "
     "iterations: 7, steps: {left: 0.01}, bonds: [{effort: left.F, flow: left.v}], "
@@ -98,6 +103,7 @@ static void make_files(void) {
   make_file("in/models/a.fmu");
   make_file("in/m.c");
   make_file("in/t.csv");
+  make_file("in/models/d.csv");
 }
 
 static void check_same(cpl_context* ctx, const char* text) {
