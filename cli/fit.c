@@ -106,6 +106,7 @@ static cpl_status search(fit_session* s) {
   if (!isnan(a->search.max_runs)) def.max_runs = (int32_t)a->search.max_runs;
   def.ignore_extra = a->search.ignore_extra;
   def.differences = a->differences;
+  def.workers = cli_search_workers(&s->search);
   def.on_progress = cli_search_progress;
   def.user = &s->search;
   cpl_status st = cpl_fit_run(s->search.ctx, &def, &s->fit);

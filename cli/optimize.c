@@ -44,6 +44,7 @@ static cpl_status search(optimize_session* s) {
   if (!isnan(a->tolerance)) def.tolerance = a->tolerance;
   if (!isnan(a->constraint_tolerance)) def.constraint_tolerance = a->constraint_tolerance;
   if (!isnan(a->search.max_runs)) def.max_runs = (int32_t)a->search.max_runs;
+  def.workers = cli_search_workers(&s->search);
   def.on_progress = cli_search_progress;
   def.user = &s->search;
   st = cpl_optimize_run(s->search.ctx, &def, &s->optimum);

@@ -61,12 +61,20 @@ cpl_status cli_search_open(cli_search* s) {
   if (!isnan(a->max_runs) && !(a->max_runs >= 1 && a->max_runs <= INT32_MAX))
     return cpl_fail(s->ctx, CPL_ERR_INPUT, "--max-runs takes a number from 1 on, not %g",
                     a->max_runs);
+  if (!isnan(a->workers) &&
+      !(a->workers >= 1 && a->workers <= 4096 && a->workers == floor(a->workers)))
+    return cpl_fail(s->ctx, CPL_ERR_INPUT, "--workers takes a number from 1 on, not %g",
+                    a->workers);
   cpl_status st = read_vary(s);
   if (st >= 0) st = cli_open(s->ctx, s->path, how, &s->source);
   if (st >= 0) st = cli_read_starts(s->source, &a->set, &s->starts);
   if (st >= 0 && a->input != NULL) st = cpl_input_table_read(s->ctx, a->input, &s->table);
   if (st >= 0) take_settings(s);
   return st;
+}
+
+int32_t cli_search_workers(const cli_search* s) {
+  return isnan(s->args->workers) ? CPL_WORKERS_PER_PROCESSOR : (int32_t)s->args->workers;
 }
 
 int cli_search_end(cli_search* s, int code) {

@@ -12,7 +12,7 @@
 
 typedef struct cli_search_args {
   cli_list vary, set;
-  double start_time, stop_time, interval, step, rtol, atol, max_runs;
+  double start_time, stop_time, interval, step, rtol, atol, max_runs, workers;
   const char *solver, *as, *input, *progress, *log_level, *write;
   bool ignore_extra, one_solver, json, quiet;
   cli_isolation isolation;
@@ -39,6 +39,14 @@ typedef struct cli_search_args {
       {"max-runs", 0,                                                                                \
        "N",        "give up after this many simulations; default: 10000",                            \
        CLI_NUMBER, CLI_SEARCH_AT(max_runs)},                                                         \
+      {"workers",                                                                                    \
+       'j',                                                                                          \
+       "N",                                                                                          \
+       "processes that simulate what can be simulated at the same time: data sets, and the runs "    \
+       "of "                                                                                         \
+       "differences; default: one per processor",                                                    \
+       CLI_NUMBER,                                                                                   \
+       CLI_SEARCH_AT(workers)},                                                                      \
       {"start",     0, "TIME", "start of the simulations", CLI_NUMBER, CLI_SEARCH_AT(start_time),    \
        "start-time"},                                                                                \
       {"stop",     0, "TIME", "end of the simulations", CLI_NUMBER, CLI_SEARCH_AT(stop_time),        \
@@ -96,6 +104,8 @@ typedef struct cli_search {
 int cli_search_begin(cli_search* s, const cli_search_args* args, const char* path);
 // Reads the options; s->settings and s->vary are complete.
 cpl_status cli_search_open(cli_search* s);
+// For the definition of the search.
+int32_t cli_search_workers(const cli_search* s);
 int cli_search_end(cli_search* s, int code);
 
 // on_progress of both searches, with the cli_search as user.

@@ -26,6 +26,9 @@
 extern "C" {
 #endif
 
+/// A number of workers: one for each processor that this process may use.
+enum { CPL_WORKERS_PER_PROCESSOR = -1 };
+
 //------------------------------------ what is varied ------------------------------------
 
 /// A parameter or start value that is varied.
@@ -121,6 +124,11 @@ typedef struct cpl_fit_def {
   int32_t max_runs;   ///< 0: 10000
   void (*on_progress)(void* user, const cpl_search_progress* progress);  ///< Nullable
   void* user;                                                            ///< passed to it
+  /// Processes that simulate; 0, 1: this one. They are forked when the search begins, and results
+  /// do not depend on their number: data sets, and the runs of differences, are divided among them.
+  /// With several, this process calls no model, so that functions of the program that models call
+  /// are called in others; one that crashes is a run that has failed.
+  int32_t workers;
 } cpl_fit_def;
 
 CPL_DEFAULTS(fit_def)  ///< cpl_default_fit_def()
@@ -213,6 +221,7 @@ typedef struct cpl_optimize_def {
   int32_t max_runs;             ///< 0: 10000
   void (*on_progress)(void* user, const cpl_search_progress* progress);  ///< Nullable
   void* user;                                                            ///< passed to it
+  int32_t workers;  ///< as in cpl_fit_def; the runs of differences are divided among them
 } cpl_optimize_def;
 
 CPL_DEFAULTS(optimize_def)  ///< cpl_default_optimize_def()

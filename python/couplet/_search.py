@@ -10,9 +10,9 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Optional, Union
 
 from . import _core
-from ._errors import log_level
+from ._errors import InputError, log_level
 from ._settings import make_settings, named, text_of
-from ._study import _measures, _write_table
+from ._study import _measures, _refuse_python, _write_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,6 +184,22 @@ def _one_data(given: Any, folder: str, number: int) -> tuple[bytes, tuple[tuple[
     return os.fsencode(given), starts, weight
 
 
+def _workers(given: Optional[int], model: Any, inputs: Any) -> int:
+    """For the library: -1 is one per processor; models and functions of Python are called in this process."""
+    number = -1 if given is None else operator.index(given)
+    if number == 1 or (number < 1 and given is not None):
+        if number < 1:
+            raise ValueError(f"workers is a number from 1 on, not {number}")
+        return 1
+    try:
+        _refuse_python(model, inputs, "a search with several workers: they are other processes")
+    except InputError:
+        if given is not None:
+            raise
+        return 1
+    return number
+
+
 def fit(
     model: Model,
     data: Any = None,
@@ -196,6 +212,7 @@ def fit(
     ignore_extra: bool = False,
     differences: bool = False,
     max_runs: Optional[int] = None,
+    workers: Optional[int] = None,
     progress: Optional[Callable[[dict[str, Any]], Any]] = None,
     start: Optional[float] = None,
     stop: Optional[float] = None,
@@ -221,7 +238,8 @@ def fit(
     by name. ``loss``: "squares" (the default), "huber", "soft_l1" or "cauchy", beyond ``scale``
     deviations. ``confidence``: of the intervals, 0.95 by default. What is not given is that of the
     section ``fit`` of a system file, where it has one: ``couplet.fit("plant.yaml")``.
-    ``progress``: a function of a dict (runs, failed, value). The other keywords are those of
+    ``workers``: processes that simulate, one per processor by default; models of Python are
+    simulated in this one. ``progress``: a function of a dict (runs, failed, value). The other keywords are those of
     :func:`couplet.simulate`; tolerances are 1e-9 unless given.
 
     >>> import couplet
@@ -232,7 +250,7 @@ def fit(
     0.0035
     """
     given = dict(locals())
-    for key in "data vary sigma loss scale confidence ignore_extra differences max_runs progress".split():
+    for key in "data vary sigma loss scale confidence ignore_extra differences max_runs workers progress".split():
         del given[key]
     settings = make_settings(**given, log_level=log_level())
     several = data if isinstance(data, list) else [data] if data is not None else []
@@ -248,6 +266,7 @@ def fit(
             ignore_extra,
             differences,
             operator.index(max_runs) if max_runs is not None else 0,
+            _workers(workers, model, input),
             progress,
         )
     return Fit._from_core(result)
@@ -265,6 +284,7 @@ def optimize(
     tolerance: float = 1e-6,
     constraint_tolerance: float = 1e-6,
     max_runs: Optional[int] = None,
+    workers: Optional[int] = None,
     progress: Optional[Callable[[dict[str, Any]], Any]] = None,
     start: Optional[float] = None,
     stop: Optional[float] = None,
@@ -295,7 +315,7 @@ def optimize(
     """
     given = dict(locals())
     for key in (
-        "vary minimize maximize subject_to measures method tolerance constraint_tolerance max_runs progress"
+        "vary minimize maximize subject_to measures method tolerance constraint_tolerance max_runs workers progress"
     ).split():
         del given[key]
     if (minimize is None) == (maximize is None):
@@ -312,6 +332,7 @@ def optimize(
         float(tolerance),
         float(constraint_tolerance),
         operator.index(max_runs) if max_runs is not None else 0,
+        _workers(workers, model, input),
         progress,
     )
     return Optimum._from_core(result)

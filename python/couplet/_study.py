@@ -353,11 +353,11 @@ def _content(value: Any) -> bytes:
     return f"{type(value).__name__} {value!r}".encode()
 
 
-def _refuse_python(model: Any, inputs: Any) -> None:
+def _refuse_python(model: Any, inputs: Any, of: str = "a study: its cases run in other processes") -> None:
     """Workers do not call Python."""
     from ._system import System
 
-    why = "in Python, and cannot be part of a study: its cases run in other processes"
+    why = f"in Python, and cannot be part of {of}"
     if isinstance(inputs, Mapping):
         for name, value in inputs.items():
             if callable(value):
@@ -366,7 +366,7 @@ def _refuse_python(model: Any, inputs: Any) -> None:
         for step in model._steps:
             inner = step[4] if step[0] == "model" else None
             if isinstance(inner, System):
-                _refuse_python(inner, None)
+                _refuse_python(inner, None, of)
             elif inner is not None or any(map(callable, step)):
                 raise InputError(f"{model.name}: {step[1]} is {why}; use a file or an expression")
     elif not isinstance(model, (str, bytes, os.PathLike)):

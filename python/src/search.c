@@ -195,7 +195,7 @@ static PyObject* run_fit(search* s, cpl_fit_def* def) {
 }
 
 // fit(settings, vary, data, sigmas, loss, scale, confidence, ignore_extra, differences, max_runs,
-// progress)
+// workers, progress)
 PyObject* core_fit(PyObject* module, PyObject* args) {
   PyObject *dict, *vary, *data, *sigmas, *progress, *result = NULL;
   const char* loss;
@@ -204,9 +204,10 @@ PyObject* core_fit(PyObject* module, PyObject* args) {
   fit_words w = {0};
   cpl_fit_def def = cpl_default_fit_def();
   (void)module;
-  if (!PyArg_ParseTuple(args, "O!O!O!O!zddppiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
+  if (!PyArg_ParseTuple(args, "O!O!O!O!zddppiiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
                         &PyTuple_Type, &data, &PyTuple_Type, &sigmas, &loss, &def.scale,
-                        &def.confidence, &ignore_extra, &differences, &max_runs, &progress))
+                        &def.confidence, &ignore_extra, &differences, &max_runs, &def.workers,
+                        &progress))
     return NULL;
   if (loss != NULL && !cpl_loss_by_name(loss, &def.loss))
     return PyErr_Format(PyExc_ValueError, "loss is squares, huber, soft_l1 or cauchy, not %s",
@@ -262,7 +263,7 @@ static PyObject* run_optimize(search* s, cpl_optimize_def* def) {
 }
 
 // optimize(settings, vary, objective, maximize, measures, subject_to, method, tolerance,
-// constraint_tolerance, max_runs, progress)
+// constraint_tolerance, max_runs, workers, progress)
 PyObject* core_optimize(PyObject* module, PyObject* args) {
   PyObject *dict, *vary, *measures, *subject_to, *progress, *result = NULL;
   const char* method;
@@ -271,10 +272,10 @@ PyObject* core_optimize(PyObject* module, PyObject* args) {
   optimize_words w = {0};
   cpl_optimize_def def = cpl_default_optimize_def();
   (void)module;
-  if (!PyArg_ParseTuple(args, "O!O!spO!O!sddiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
+  if (!PyArg_ParseTuple(args, "O!O!spO!O!sddiiO", &PyDict_Type, &dict, &PyTuple_Type, &vary,
                         &def.minimize, &maximize, &PyTuple_Type, &measures, &PyTuple_Type,
                         &subject_to, &method, &def.tolerance, &def.constraint_tolerance, &max_runs,
-                        &progress))
+                        &def.workers, &progress))
     return NULL;
   if (!cpl_optimizer_by_name(method, &def.method))
     return PyErr_Format(PyExc_ValueError, "method is slsqp or cobyla, not %s", method);

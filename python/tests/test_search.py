@@ -77,6 +77,23 @@ def test_the_section_of_a_system(tank, measured, tmp_path):
         couplet.fit(tank, vary="drain")
 
 
+def test_workers(tank, measured):
+    data = [(measured, {"level": level}) for level in (1.0, 1.01)]
+    found = [
+        couplet.fit(tank, data, {"drain": 0.003}, stop=300, differences=True, workers=workers)
+        for workers in (1, 2, 4, None)
+    ]
+    assert all(f.parameters == found[0].parameters and f.runs == found[0].runs for f in found)
+    best = [couplet.optimize(tank, {"drain": 0.003}, minimize="(final(level) - 0.5)^2", stop=300, workers=w) for w in (1, 3)]
+    assert best[0]["drain"] == best[1]["drain"] and best[0].runs == best[1].runs
+    with pytest.raises(ValueError, match="from 1 on"):
+        couplet.fit(tank, measured, "drain", workers=0)
+    decay = {"time": [1, 2, 3], "x": [1.1, 0.6, 0.33]}
+    assert couplet.fit(Decay(), decay, "k", stop=3)["k"] == pytest.approx(0.6, rel=0.05)
+    with pytest.raises(couplet.InputError, match="a search with several workers"):
+        couplet.fit(Decay(), decay, "k", stop=3, workers=2)
+
+
 def test_optimize(tank):
     best = couplet.optimize(
         tank, {"drain": (0.003, 0.001, 0.01)}, maximize="final(level)", subject_to="max(level) <= 1.2", stop=300

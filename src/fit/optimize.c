@@ -199,25 +199,30 @@ static cpl_status simulate_once(void* user, cpl_experiment* e, cpl_simulation* s
   return st;
 }
 
-static cpl_status simulate(void* user, const double* x, double* y, double* derivatives) {
-  (void)derivatives;
+static cpl_status run_job(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+                          double* y) {
+  (void)part;
   optimization* o = user;
   const cpli_trial_def def = {.user = o, .set_run = set_run, .simulate = simulate_once};
-  const cpl_status st = cpli_trial_run(&o->trials, &def, x);
-  if (o->def.on_progress != NULL) {
-    const double value = o->has_best ? (o->def.maximize ? -o->best : o->best) : (double)NAN;
-    const cpl_search_progress p = {o->trials.runs, o->trials.failed, value};
-    o->def.on_progress(o->def.user, &p);
-  }
-  if (st < 0 || st == CPL_RETRY) return st;
-  for (size_t i = 0; i < o->m; i++) {
+  if (job == CPLI_JOB_GUESS)
+    return cpli_trials_find_guesses(&o->trials, &(const cpli_trial_def){0}, y);
+  const cpl_status st = cpli_trial_run(&o->trials, &def, x, quiet);
+  for (size_t i = 0; i < o->m && st >= 0; i++) {
     y[i] = o->values[o->first + i];
     if (!isfinite(y[i]))
-      return cpli_trial_failed(&o->trials, "%s is %g",
-                               i == 0 ? o->def.minimize : o->constraints[i - 1].measure, y[i]);
+      return cpl_fail(o->ctx, CPL_ERR_MODEL, "%s is %g",
+                      i == 0 ? o->def.minimize : o->constraints[i - 1].measure, y[i]);
   }
-  if (o->def.maximize) y[0] = -y[0];
-  return CPL_OK;
+  if (o->def.maximize && st >= 0) y[0] = -y[0];
+  return st;
+}
+
+static void report_run(void* user, int64_t runs, int64_t failed) {
+  const optimization* o = user;
+  if (o->def.on_progress == NULL) return;
+  const double value = o->has_best ? (o->def.maximize ? -o->best : o->best) : (double)NAN;
+  const cpl_search_progress p = {runs, failed, value};
+  o->def.on_progress(o->def.user, &p);
 }
 
 //------------------------------------ callbacks ------------------------------------
@@ -377,14 +382,21 @@ static cpl_status prepare(optimization* o, const cpl_optimize_def* def) {
   if (st >= 0) st = cpli_trials_open(&o->trials, o->ctx, o->def.experiment, o->def.max_runs);
   if (st >= 0) st = cpli_trials_vary(&o->trials, o->def.vary, o->def.n_vary, NULL, 0);
   if (st >= 0) st = parse(o);
-  if (st >= 0) st = cpli_trials_guess(&o->trials, NULL, 0, NULL, 0);
-  const cpli_points_def points = {.trials = &o->trials, .m = o->m, .user = o, .simulate = simulate};
-  if (st >= 0) st = cpli_points_init(&o->points, &points);
   if (st < 0) return st;
   o->n = o->trials.n;
   o->x = cpli_alloc(o->ctx, 3 * o->n, sizeof *o->x);
   o->values = cpli_alloc(o->ctx, o->n_measures, sizeof *o->values);
   if (o->x == NULL || o->values == NULL) return cpli_nomem(o->ctx);
+  const cpli_points_def points = {.trials = &o->trials,
+                                  .n_parts = 1,
+                                  .sizes = &o->m,
+                                  .user = o,
+                                  .run = run_job,
+                                  .on_run = report_run,
+                                  .workers = cpli_fit_workers(o->def.workers, &o->trials)};
+  st = cpli_points_init(&o->points, &points);
+  if (st >= 0) st = cpli_points_guess(&o->points);
+  if (st < 0) return st;
   o->scale = o->x + o->n, o->best_x = o->x + 2 * o->n;
   for (size_t j = 0; j < o->n; j++) {
     o->x[j] = o->trials.list[j].guess;

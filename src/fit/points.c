@@ -4,44 +4,175 @@
 // Results and derivatives at values of the parameters.
 #include "fit/points.h"
 
+#include <assert.h>
 #include <math.h>
 
 //------------------------------------ life ------------------------------------
 
+static cpl_status run_job(void* user, const cpli_job_record* job, const double* in, double* out) {
+  const cpli_points* p = user;
+  return p->def.run(p->def.user, (cpli_fit_job)job->kind, (size_t)job->part, in, job->quiet, out);
+}
+
+static bool goes_on(void* user, cpl_status st) {
+  (void)user;
+  return cpli_trial_may_fail(st);
+}
+
+static void on_end(void* user, const cpli_job_record* job) {
+  cpli_points* p = user;
+  if (job->kind != CPLI_JOB_RUN && job->kind != CPLI_JOB_DERIVE) return;
+  p->n_ended++;
+  p->n_failed += job->st < 0;
+  if (p->def.on_run == NULL) return;
+  p->def.on_run(p->def.user, p->def.trials->runs + p->n_ended, p->def.trials->failed + p->n_failed);
+}
+
+// A call log is a file of this process.
+int32_t cpli_fit_workers(int32_t given, const cpli_trials* trials) {
+  if (trials->settings.call_log != NULL) return 1;
+  return given == CPL_WORKERS_PER_PROCESSOR ? cpli_count_processors() : given;
+}
+
+// Two points for the differences of each parameter; the other jobs need less memory.
+static cpl_status open_batch(cpli_points* p) {
+  const size_t n_points = 2 * p->n;
+  const cpli_jobs_def def = {.ctx = p->ctx,
+                             .workers = p->def.workers,
+                             .n_jobs = n_points * p->def.n_parts,
+                             .n_numbers = n_points * (p->n + p->m),
+                             .user = p,
+                             .run = run_job,
+                             .goes_on = goes_on,
+                             .on_end = on_end};
+  return cpli_jobs_open(&p->batch, &def);
+}
+
 cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
-  *p = (cpli_points){.ctx = def->trials->ctx, .def = *def, .m = def->m, .n = def->trials->n};
+  *p = (cpli_points){.ctx = def->trials->ctx, .def = *def, .n = def->trials->n};
+  for (size_t i = 0; i < def->n_parts; i++) p->m += def->sizes[i];
+  assert(p->m > 0);
   const size_t each = p->n + p->m + p->m * p->n;
-  p->memory = cpli_alloc(p->ctx, 2 * each + 2 * p->m + p->n, sizeof *p->memory);
-  if (p->memory == NULL) return cpli_nomem(p->ctx);
+  p->memory = cpli_alloc(p->ctx, 2 * each + 2 * p->n, sizeof *p->memory);
+  p->st = cpli_alloc(p->ctx, 2 * p->n, sizeof *p->st);
+  if (p->memory == NULL || p->st == NULL) return cpli_nomem(p->ctx);
   double* at = p->memory;
   cpli_fit_point* points[] = {&p->last, &p->best};
   for (int i = 0; i < 2; i++, at += each) {
     *points[i] = (cpli_fit_point){.x = at, .y = at + p->n, .derivatives = at + p->n + p->m};
     points[i]->x[0] = NAN;
-    p->shifted[i] = p->memory + 2 * each + (size_t)i * p->m;
   }
-  p->at = p->memory + 2 * each + 2 * p->m;
+  p->steps = at;
   // the error of a difference is that of the solver, divided by the step, and the step's square
   p->step = fmin(fmax(cbrt(def->trials->experiment.rtol), 1e-5), 1e-2);
-  return CPL_OK;
+  return open_batch(p);
 }
 
 void cpli_points_free(cpli_points* p) {
-  if (p->ctx != NULL) cpli_free(p->ctx, p->memory);
+  if (p->ctx == NULL) return;
+  cpli_jobs_close(&p->batch);
+  cpli_free(p->ctx, p->memory);
+  cpli_free(p->ctx, p->st);
 }
 
 double cpli_points_noise(const cpli_points* p) {
   return p->n_differences > 0 || !p->def.sensitivities ? 10 * p->step * p->step : 1e-6;
 }
 
-//------------------------------------ runs ------------------------------------
+//------------------------------------ batches ------------------------------------
 
-static cpl_status simulate(cpli_points* p, const double* x, double* y) {
-  return p->def.simulate(p->def.user, x, y, NULL);
+// The k-th point of a batch, and its results; of a point with derivatives those of each part have
+// theirs behind them.
+static double* batch_x(const cpli_points* p, size_t k) { return p->batch.numbers + k * p->n; }
+static double* batch_y(const cpli_points* p, size_t k) {
+  return p->batch.numbers + 2 * p->n * p->n + k * p->m;
 }
+
+cpl_status cpli_points_ask(cpli_points* p, cpli_fit_job job, size_t part, const double** out) {
+  cpli_job_record* one = &p->batch.jobs[0];
+  *one = (cpli_job_record){
+      .kind = job, .part = (int32_t)part, .out = (size_t)(batch_y(p, 0) - p->batch.numbers)};
+  *out = batch_y(p, 0);
+  const cpl_status st = cpli_jobs_run(&p->batch, 1);
+  return st < 0 || one->st >= 0 ? st : cpli_fail_again(p->ctx, &one->error);
+}
+
+cpl_status cpli_points_guess(cpli_points* p) {
+  const double* found = NULL;
+  cpl_status st = CPL_OK;
+  if (cpli_trials_need_guesses(p->def.trials)) st = cpli_points_ask(p, CPLI_JOB_GUESS, 0, &found);
+  return st < 0 ? st : cpli_trials_take_guesses(p->def.trials, found);
+}
+
+static size_t list_jobs(cpli_points* p, size_t n_points, bool derive) {
+  const size_t width = derive ? 1 + p->n : 1;
+  size_t n = 0;
+  for (size_t k = 0; k < n_points; k++) {
+    size_t at = (size_t)(batch_y(p, k) - p->batch.numbers);
+    for (size_t i = 0; i < p->def.n_parts; at += width * p->def.sizes[i++]) {
+      if (p->def.sizes[i] == 0) continue;
+      p->batch.jobs[n] = (cpli_job_record){.kind = derive ? CPLI_JOB_DERIVE : CPLI_JOB_RUN,
+                                           .part = (int32_t)i,
+                                           .group = (int32_t)k,
+                                           .quiet = p->def.trials->runs > 0 || n > 0,
+                                           .in = k * p->n,
+                                           .out = at};
+      n++;
+    }
+  }
+  return n;
+}
+
+// What one process would have counted, in the order of the jobs.
+static cpl_status count_jobs(cpli_points* p, size_t n) {
+  cpli_trials* t = p->def.trials;
+  cpl_status st = CPL_OK;
+  for (size_t i = 0; i < n && st >= 0; i++) {
+    const cpli_job_record* job = &p->batch.jobs[i];
+    cpl_status* point = &p->st[job->group];
+    if (i >= p->batch.limit)
+      return cpli_fail_again(p->ctx, &p->batch.jobs[p->batch.limit - 1].error);
+    if (*point == CPL_RETRY) continue;
+    t->runs++;
+    if (job->st >= 0) continue;
+    if (!cpli_trial_may_fail(job->st)) return cpli_fail_again(p->ctx, &job->error);
+    st = *point = cpli_trial_failed(t, job->error.text);
+  }
+  return st;
+}
+
+// Simulates the first points of the batch; p->st has CPL_RETRY where a run has failed. derive: of
+// one point, with sensitivities.
+static cpl_status run_points(cpli_points* p, size_t n_points, bool derive) {
+  const cpli_trials* t = p->def.trials;
+  const size_t n = list_jobs(p, n_points, derive), left = (size_t)(t->max_runs - t->runs);
+  for (size_t k = 0; k < n_points; k++) p->st[k] = CPL_OK;
+  p->n_ended = p->n_failed = 0;
+  cpl_status st = cpli_jobs_run(&p->batch, n < left ? n : left);
+  if (st >= 0) st = count_jobs(p, n < left ? n : left);
+  if (st < 0 || n <= left) return st < 0 ? st : CPL_OK;
+  return cpl_fail(p->ctx, CPL_ERR_SOLVER, "the search did not end within %lld runs",
+                  (long long)t->max_runs);
+}
+
+//------------------------------------ points ------------------------------------
 
 static bool is_at(const cpli_points* p, const cpli_fit_point* point, const double* x) {
   return memcmp(point->x, x, p->n * sizeof *x) == 0;
+}
+
+// Results of all parts, and derivatives, from the first point of the batch.
+static void take_results(const cpli_points* p, bool derived, double* y, double* derivatives) {
+  const double* from = batch_y(p, 0);
+  size_t first = 0;
+  for (size_t i = 0; i < p->def.n_parts; i++) {
+    const size_t size = p->def.sizes[i];
+    memcpy(y + first, from, size * sizeof *y);
+    from += size;
+    for (size_t j = 0; j < p->n && derived; j++, from += size)
+      memcpy(derivatives + j * p->m + first, from, size * sizeof *y);
+    first += size;
+  }
 }
 
 // Where a run with sensitivities fails, as at an event that is not differentiable, one without them
@@ -49,10 +180,15 @@ static bool is_at(const cpli_points* p, const cpli_fit_point* point, const doubl
 static cpl_status compute(cpli_points* p, const double* x, double* y, double* derivatives,
                           bool* derived) {
   *derived = p->def.sensitivities;
-  if (!p->def.sensitivities) return simulate(p, x, y);
-  const cpl_status st = p->def.simulate(p->def.user, x, y, derivatives);
-  *derived = st == CPL_OK;
-  return st == CPL_RETRY ? simulate(p, x, y) : st;
+  memcpy(batch_x(p, 0), x, p->n * sizeof *x);
+  cpl_status st = run_points(p, 1, *derived);
+  if (st >= 0 && p->st[0] == CPL_RETRY && *derived) {
+    *derived = false;
+    st = run_points(p, 1, false);
+  }
+  if (st < 0 || p->st[0] == CPL_RETRY) return st < 0 ? st : CPL_RETRY;
+  take_results(p, *derived, y, derivatives);
+  return CPL_OK;
 }
 
 static cpl_status point_at(cpli_points* p, const double* x, cpli_fit_point** out) {
@@ -86,11 +222,11 @@ cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same) {
   bool derived = false;
   cpl_status st = cpli_points_at(p, x, &before);
   if (st < 0 || st == CPL_RETRY) return st;
-  double* again = before == &p->best ? p->last.derivatives : p->best.derivatives;
-  if (before == &p->best) p->last.x[0] = NAN, p->last.has_derivatives = false;
-  else p->best.x[0] = NAN;
-  st = compute(p, x, p->shifted[0], again, &derived);
-  *same = st == CPL_OK && memcmp(before->y, p->shifted[0], p->m * sizeof *before->y) == 0;
+  cpli_fit_point* other = before == &p->best ? &p->last : &p->best;
+  other->x[0] = NAN;
+  other->has_derivatives = false;
+  st = compute(p, x, other->y, other->derivatives, &derived);
+  *same = st == CPL_OK && memcmp(before->y, other->y, p->m * sizeof *before->y) == 0;
   return st;
 }
 
@@ -114,38 +250,63 @@ static void choose_steps(const cpli_points* p, size_t j, double x, double h[2]) 
   else if (x + h[1] > v->greatest) h[1] = -2 * step;
 }
 
-static cpl_status shift(cpli_points* p, const double* x, size_t j, double* h, double* y) {
-  memcpy(p->at, x, p->n * sizeof *x);
-  p->at[j] = x[j] + *h;
-  *h = p->at[j] - x[j];
-  return simulate(p, p->at, y);
+static void shift(cpli_points* p, const double* x, size_t j, double* h, size_t k) {
+  double* at = batch_x(p, k);
+  memcpy(at, x, p->n * sizeof *x);
+  at[j] = x[j] + *h;
+  *h = at[j] - x[j];
 }
 
-// The slope at 0 of the parabola through three points.
-static void differentiate(const cpli_points* p, const double* y, const double h[2], double* out) {
+// The slope at 0 of the parabola through y and the values at two steps; `out` may be one of them.
+static void differentiate(const cpli_points* p, const double* y, const double h[2],
+                          const double* y0, const double* y1, double* out) {
   const double a = h[1] / (h[0] * (h[1] - h[0])), b = -h[0] / (h[1] * (h[1] - h[0]));
-  for (size_t i = 0; i < p->m; i++)
-    out[i] = a * (p->shifted[0][i] - y[i]) + b * (p->shifted[1][i] - y[i]);
+  for (size_t i = 0; i < p->m; i++) out[i] = a * (y0[i] - y[i]) + b * (y1[i] - y[i]);
 }
 
-// Where the run on one side fails, both are made on the other one.
-static cpl_status difference(cpli_points* p, cpli_fit_point* point, size_t j) {
-  double h[2];
-  choose_steps(p, j, point->x[j], h);
-  cpl_status st[2];
-  for (int i = 0; i < 2; i++) {
-    st[i] = shift(p, point->x, j, &h[i], p->shifted[i]);
-    if (st[i] < 0) return st[i];
+static cpl_status no_derivative(const cpli_points* p, const cpli_fit_point* point, size_t j) {
+  return cpl_fail(p->ctx, CPL_ERR_SOLVER,
+                  "no derivative for %s can be found at %.12g: runs on both sides fail: %s",
+                  p->def.trials->list[j].name, point->x[j], p->def.trials->failure);
+}
+
+// Where the run on one side has failed, both are made on the other one, whose results are kept in
+// the place of the derivatives. n: how many.
+static cpl_status difference_on_one_side(cpli_points* p, cpli_fit_point* point, size_t n) {
+  size_t k = 0;
+  cpl_status st = n > 0 ? run_points(p, n, false) : CPL_OK;
+  for (size_t j = 0; j < p->n && st >= 0 && k < n; j++) {
+    double *h = p->steps + 2 * j, *out = point->derivatives + j * p->m;
+    if (batch_x(p, k)[j] == point->x[j]) continue;  // it is another parameter that differs
+    if (p->st[k] == CPL_RETRY) return no_derivative(p, point, j);
+    differentiate(p, point->y, h, out, batch_y(p, k++), out);
   }
-  if (st[0] == CPL_RETRY && st[1] == CPL_RETRY) return CPL_RETRY;
-  for (int i = 0; i < 2; i++) {
-    if (st[i] != CPL_RETRY) continue;
-    h[i] = 0.5 * h[1 - i];
-    st[i] = shift(p, point->x, j, &h[i], p->shifted[i]);
-    if (st[i] < 0 || st[i] == CPL_RETRY) return st[i];
+  return st;
+}
+
+static cpl_status find_differences(cpli_points* p, cpli_fit_point* point) {
+  size_t n = 0;
+  for (size_t j = 0; j < p->n; j++) {
+    double* h = p->steps + 2 * j;
+    choose_steps(p, j, point->x[j], h);
+    for (size_t i = 0; i < 2; i++) shift(p, point->x, j, &h[i], 2 * j + i);
   }
-  differentiate(p, point->y, h, point->derivatives + j * p->m);
-  return CPL_OK;
+  cpl_status st = run_points(p, 2 * p->n, false);
+  for (size_t j = 0; j < p->n && st >= 0; j++) {
+    double *h = p->steps + 2 * j, *out = point->derivatives + j * p->m;
+    const bool failed[] = {p->st[2 * j] == CPL_RETRY, p->st[2 * j + 1] == CPL_RETRY};
+    if (failed[0] && failed[1]) return no_derivative(p, point, j);
+    const size_t good = failed[0] ? 1 : 0;
+    if (!failed[0] && !failed[1]) {
+      differentiate(p, point->y, h, batch_y(p, 2 * j), batch_y(p, 2 * j + 1), out);
+      continue;
+    }
+    memcpy(out, batch_y(p, 2 * j + good), p->m * sizeof *out);
+    h[0] = h[good];
+    h[1] = 0.5 * h[0];
+    shift(p, point->x, j, &h[1], n++);
+  }
+  return st < 0 ? st : difference_on_one_side(p, point, n);
 }
 
 cpl_status cpli_points_derive(cpli_points* p, const double* x, const cpli_fit_point** out) {
@@ -154,13 +315,7 @@ cpl_status cpli_points_derive(cpli_points* p, const double* x, const cpli_fit_po
   *out = point;
   if (st < 0 || st == CPL_RETRY || point->has_derivatives) return st;
   p->n_differences++;
-  for (size_t j = 0; j < p->n && st >= 0; j++) {
-    st = difference(p, point, j);
-    if (st != CPL_RETRY) continue;
-    return cpl_fail(p->ctx, CPL_ERR_SOLVER,
-                    "no derivative for %s can be found at %.12g: runs on both sides fail: %s",
-                    p->def.trials->list[j].name, x[j], p->def.trials->failure);
-  }
+  st = find_differences(p, point);
   point->has_derivatives = st >= 0;
   return st;
 }

@@ -3,9 +3,11 @@
 //
 // The results of trials as functions of the parameters, with their derivatives: each value of the
 // parameters is simulated once. The derivatives come from sensitivities where the caller has them,
-// else from central differences.
+// else from central differences. What can be simulated at the same time is one batch, which workers
+// share: all parts of a point, and all points of differences.
 #pragma once
 
+#include "fit/jobs.h"
 #include "fit/trials.h"
 
 /// Results at one value of the parameters.
@@ -16,31 +18,53 @@ typedef struct cpli_fit_point {
   bool has_derivatives;
 } cpli_fit_point;
 
+/// What a job does with one part of a point.
+typedef enum cpli_fit_job {
+  CPLI_JOB_RUN,     // its results
+  CPLI_JOB_DERIVE,  // and behind them their derivatives, parameter by parameter
+  CPLI_JOB_PROBE,   // one number: whether CPLI_JOB_DERIVE is possible
+  CPLI_JOB_GUESS,   // the values that the parameters have without being varied
+} cpli_fit_job;
+
 /// What is simulated. Borrowed: all of it, as long as the points live.
 typedef struct cpli_points_def {
   cpli_trials* trials;
-  size_t m;  // results
+  size_t n_parts;
+  const size_t* sizes;  // results of each part; their sum is that of a point
   void* user;
-  /// The results at x; CPL_RETRY: the run failed. derivatives: likewise, where sensitivities are
-  /// requested. Nullable: derivatives
-  cpl_status (*simulate)(void* user, const double* x, double* y, double* derivatives);
-  bool sensitivities;  // simulate() has them
+  /// A job. Returns: a failure of the model: the trial has failed. x: not of probes and guesses
+  cpl_status (*run)(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+                    double* out);
+  void (*on_run)(void* user, int64_t runs, int64_t failed);  // after each. Nullable
+  bool sensitivities;                                        // derivatives are requested
+  int32_t workers;                                           // 0, 1: this process
 } cpli_points_def;
+
+/// The number of workers for a number that a caller has given: 0 and 1: this process simulates.
+int32_t cpli_fit_workers(int32_t given, const cpli_trials* trials);
 
 typedef struct cpli_points {
   cpl_context* ctx;
   cpli_points_def def;
-  size_t m, n;                // n: parameters
+  size_t m, n;                // results; parameters
   cpli_fit_point last, best;  // of the last trial; of the best one so far
-  double *shifted[2], *at;    // for differences
   double step;                // of differences, relative
   int64_t n_differences;      // points whose derivatives are differences
   double* memory;
+  double* steps;   // of differences: two for each parameter
+  cpl_status* st;  // of points of a batch
+  cpli_jobs batch;
+  int64_t n_ended, n_failed;  // of its trials
 } cpli_points;
 
 /// Owned: the contents by the caller, who calls cpli_points_free(), also after a failure.
 cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def);
 void cpli_points_free(cpli_points* p);
+
+/// A job that is no trial. Borrowed: *out, until the next job. Returns its failure.
+cpl_status cpli_points_ask(cpli_points* p, cpli_fit_job job, size_t part, const double** out);
+/// Guesses that were not given are the values that parameters have without being varied.
+cpl_status cpli_points_guess(cpli_points* p);
 
 /// The results at x, simulated unless `last` or `best` has them. Returns: CPL_RETRY where a run
 /// failed or gave values that are not finite.

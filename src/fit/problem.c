@@ -148,49 +148,64 @@ static cpl_status check_def(cpli_fitting* f) {
   return CPL_OK;
 }
 
-static void report_run(void* user) {
+static void report_run(void* user, int64_t runs, int64_t failed) {
   const cpli_fitting* f = user;
   if (f->def.on_progress == NULL) return;
-  const cpl_search_progress p = {f->trials.runs, f->trials.failed, f->best};
+  const cpl_search_progress p = {runs, failed, f->best};
   f->def.on_progress(f->def.user, &p);
 }
 
-// The results of all data sets: rows of columns of data, as the residuals are. Of a data set,
-// derivatives are those of each column in turn.
-static cpl_status simulate(void* user, const double* x, double* y, double* derivatives) {
-  cpli_fitting* f = user;
-  size_t first = 0;
-  for (size_t i = 0; i < f->def.n_data; i++) {
-    cpli_data* d = &f->data[i];
-    if (d->n_columns == 0) continue;
-    const cpli_trial_def def = cpli_data_trial(d, derivatives != NULL);
-    const cpl_status st = cpli_trial_run(&f->trials, &def, x);
-    report_run(f);
-    if (st < 0 || st == CPL_RETRY) return st;
-    const size_t n_rows = d->n_rows, n = n_rows * d->n_columns;
-    const size_t n_all = derivatives != NULL ? n * (1 + f->n) : n;
-    for (size_t k = 0; k < n_all; k++)
-      if (!isfinite(d->values[k]))
-        return cpli_trial_failed(&f->trials, "%s: %s is %g at t=%.12g", d->name,
-                                 d->record[k / n_rows], d->values[k], d->table->time[k % n_rows]);
-    memcpy(y + first, d->values, n * sizeof *y);
-    for (size_t k = 0; k < d->n_columns * f->n && derivatives != NULL; k++)
-      memcpy(derivatives + k % f->n * f->m + first + k / f->n * n_rows, d->values + n + k * n_rows,
-             n_rows * sizeof *y);
-    first += n;
-  }
+// A run of one data set: the rows of its columns, and behind them those of their derivatives.
+static cpl_status simulate(cpli_fitting* f, cpli_data* d, const double* x, bool derive, bool quiet,
+                           double* out) {
+  const cpli_trial_def def = cpli_data_trial(d, derive);
+  cpl_status st = cpli_trial_run(&f->trials, &def, x, quiet);
+  if (st < 0) return st;
+  const size_t n_rows = d->n_rows, n = n_rows * d->n_columns, n_all = derive ? n * (1 + f->n) : n;
+  for (size_t k = 0; k < n_all; k++)
+    if (!isfinite(d->values[k]))
+      return cpl_fail(f->ctx, CPL_ERR_MODEL, "%s: %s is %g at t=%.12g", d->name,
+                      d->record[k / n_rows], d->values[k], d->table->time[k % n_rows]);
+  memcpy(out, d->values, n * sizeof *out);
+  // of a run, parameters run fastest
+  for (size_t k = 0; k < d->n_columns * f->n && derive; k++)
+    memcpy(out + n + k % f->n * n + k / f->n * n_rows, d->values + n + k * n_rows,
+           n_rows * sizeof *out);
   return CPL_OK;
 }
 
-// Sensitivities are used where every data set has them.
-static cpl_status find_sensitivities(cpli_fitting* f, bool* can) {
-  cpl_status st = CPL_OK;
-  *can = !f->def.differences;
-  for (size_t i = 0; i < f->def.n_data && *can && st >= 0; i++) {
-    const cpli_trial_def trial = cpli_data_trial(&f->data[i], true);
-    *can = cpli_data_can_derive(&f->data[i]);
-    if (*can) st = cpli_trial_probe(&f->trials, &trial, can);
+static cpl_status probe(cpli_fitting* f, cpli_data* d, double* out) {
+  const cpli_trial_def trial = cpli_data_trial(d, true);
+  bool can = false;
+  const cpl_status st = cpli_trial_probe(&f->trials, &trial, &can);
+  *out = can;
+  return st;
+}
+
+static cpl_status run_job(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+                          double* out) {
+  cpli_fitting* f = user;
+  cpli_data* d = &f->data[part];
+  const cpli_trial_def guess = {
+      .starts = d->starts, .n_starts = d->n_starts, .inputs = d->inputs, .n_inputs = d->n_inputs};
+  switch (job) {
+    case CPLI_JOB_PROBE: return probe(f, d, out);
+    case CPLI_JOB_GUESS: return cpli_trials_find_guesses(&f->trials, &guess, out);
+    default: return simulate(f, d, x, job == CPLI_JOB_DERIVE, quiet, out);
   }
+}
+
+// Sensitivities are used where every data set has them.
+static cpl_status find_sensitivities(cpli_fitting* f) {
+  cpl_status st = CPL_OK;
+  bool can = !f->def.differences;
+  for (size_t i = 0; i < f->def.n_data && can && st >= 0; i++) {
+    const double* found = NULL;
+    can = cpli_data_can_derive(&f->data[i]);
+    if (can) st = cpli_points_ask(&f->points, CPLI_JOB_PROBE, i, &found);
+    can = can && st >= 0 && *found != 0;
+  }
+  f->points.def.sensitivities = can;
   return st;
 }
 
@@ -201,11 +216,15 @@ cpl_status cpli_fitting_arrange(cpli_fitting* f, bool sensitivities) {
   f->residuals = cpli_alloc(f->ctx, 2 * f->m, sizeof *f->residuals);
   if (f->residuals == NULL) return cpli_nomem(f->ctx);
   f->sorted = f->residuals + f->m;
+  for (size_t i = 0; i < f->def.n_data; i++) f->sizes[i] = f->data[i].n_rows * f->data[i].n_columns;
   const cpli_points_def points = {.trials = &f->trials,
-                                  .m = f->m,
+                                  .n_parts = f->def.n_data,
+                                  .sizes = f->sizes,
                                   .user = f,
-                                  .simulate = simulate,
-                                  .sensitivities = sensitivities};
+                                  .run = run_job,
+                                  .on_run = report_run,
+                                  .sensitivities = sensitivities,
+                                  .workers = cpli_fit_workers(f->def.workers, &f->trials)};
   return cpli_points_init(&f->points, &points);
 }
 
@@ -240,13 +259,11 @@ cpl_status cpli_fitting_open(cpli_fitting* f, const cpl_fit_def* def) {
   if (st < 0) return st;
   f->x = cpli_alloc(f->ctx, f->n, sizeof *f->x);
   f->held = cpli_alloc(f->ctx, f->n, sizeof *f->held);
-  if (f->x == NULL || f->held == NULL) return cpli_nomem(f->ctx);
-  const cpli_data* first = &f->data[0];
-  bool sensitivities = false;
-  st =
-      cpli_trials_guess(&f->trials, first->starts, first->n_starts, first->inputs, first->n_inputs);
-  if (st >= 0) st = find_sensitivities(f, &sensitivities);
-  if (st >= 0) st = cpli_fitting_arrange(f, sensitivities);
+  f->sizes = cpli_alloc(f->ctx, f->def.n_data, sizeof *f->sizes);
+  if (f->x == NULL || f->held == NULL || f->sizes == NULL) return cpli_nomem(f->ctx);
+  st = cpli_fitting_arrange(f, false);
+  if (st >= 0) st = cpli_points_guess(&f->points);
+  if (st >= 0) st = find_sensitivities(f);
   for (size_t j = 0; j < f->n && st >= 0; j++) f->x[j] = f->trials.list[j].guess;
   return st;
 }
@@ -259,6 +276,7 @@ void cpli_fitting_close(cpli_fitting* f) {
   cpli_free(f->ctx, f->data);
   cpli_free(f->ctx, f->held);
   cpli_free(f->ctx, f->x);
+  cpli_free(f->ctx, f->sizes);
 }
 
 //------------------------------------ residuals ------------------------------------

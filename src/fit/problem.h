@@ -39,6 +39,7 @@ typedef struct cpli_fitting {
   double* sorted;
   int32_t* held;
   double* x;
+  size_t* sizes;   // results of each data set
   double scale;    // of the loss
   double best;     // the smallest sum of squares; NAN: none
   bool all_given;  // all standard deviations are

@@ -206,38 +206,28 @@ static cpl_status make(cpli_trials* t, const cpli_trial_def* def, const double* 
   return cpl_simulation_create(cpl_experiment_stepper(*e), run, sim);
 }
 
-static bool is_of_trial(cpl_status st) {
+bool cpli_trial_may_fail(cpl_status st) {
   return st != CPL_ERR_CANCELLED && st != CPL_ERR_NOMEM && st != CPL_ERR_UNSUPPORTED &&
          st != CPL_ERR_IO;
 }
 
-cpl_status cpli_trial_failed(cpli_trials* t, const char* fmt, ...) {
-  va_list args;
-  va_start(args, fmt);
+cpl_status cpli_trial_failed(cpli_trials* t, const char* why) {
   t->failed++;
-  if (t->failure == NULL) t->failure = cpli_vprintf(t->ctx, fmt, args);
-  va_end(args);
+  if (t->failure == NULL) t->failure = cpli_strdup(t->ctx, why);
   return t->failure != NULL ? CPL_RETRY : cpli_nomem(t->ctx);
 }
 
-cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values) {
+cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values,
+                          bool quiet) {
   cpl_experiment* e = NULL;
   cpl_simulation* sim = NULL;
-  if (cpli_cancelled(t->ctx)) return cpli_interrupted(t->ctx, "", NAN);
-  if (t->runs >= t->max_runs)
-    return cpl_fail(t->ctx, CPL_ERR_SOLVER, "the search did not end within %lld runs",
-                    (long long)t->max_runs);
-  cpli_log_mute(t->ctx, t->runs > 0);  // what the first run warns of is said once
+  cpli_log_mute(t->ctx, quiet);
   cpl_status st = make(t, def, values, &e, &sim);
-  if (st >= 0) {
-    t->runs++;
-    st = def->simulate(def->user, e, sim);
-  }
+  if (st >= 0) st = def->simulate(def->user, e, sim);
   cpl_simulation_destroy(sim);
   cpl_experiment_destroy(e);
   cpli_log_mute(t->ctx, false);
-  if (st >= 0) return CPL_OK;
-  return is_of_trial(st) ? cpli_trial_failed(t, "%s", cpl_context_error(t->ctx)) : st;
+  return st < 0 ? st : CPL_OK;
 }
 
 cpl_status cpli_trial_probe(cpli_trials* t, const cpli_trial_def* def, bool* can) {
@@ -271,27 +261,29 @@ static cpl_status check_guess(const cpli_trials* t, const cpl_varied* v) {
   return cannot_vary(t, v->name, text);
 }
 
+bool cpli_trials_need_guesses(const cpli_trials* t) {
+  for (size_t i = 0; i < t->n; i++)
+    if (isnan(t->list[i].guess)) return true;
+  return false;
+}
+
 // The values that they have after the initialisation: FMUs need not know them before.
-static cpl_status find_guesses(cpli_trials* t, const cpli_trial_def* def) {
+cpl_status cpli_trials_find_guesses(cpli_trials* t, const cpli_trial_def* def, double* out) {
   cpl_experiment* e = NULL;
   cpl_simulation* sim = NULL;
   cpl_status st = make(t, def, NULL, &e, &sim);
   if (st >= 0) st = cpl_simulation_start(sim);
   for (size_t i = 0; i < t->n && st >= 0; i++)
-    if (isnan(t->list[i].guess)) st = cpl_simulation_get(sim, t->list[i].name, &t->list[i].guess);
+    st = cpl_simulation_get(sim, t->list[i].name, &out[i]);
   cpl_simulation_destroy(sim);
   cpl_experiment_destroy(e);
   return st;
 }
 
-cpl_status cpli_trials_guess(cpli_trials* t, const cpl_start* starts, size_t n_starts,
-                             const cpl_input* inputs, size_t n_inputs) {
-  const cpli_trial_def def = {
-      .starts = starts, .n_starts = n_starts, .inputs = inputs, .n_inputs = n_inputs};
-  bool missing = false;
-  for (size_t i = 0; i < t->n; i++) missing = missing || isnan(t->list[i].guess);
-  cpl_status st = missing ? find_guesses(t, &def) : CPL_OK;
+cpl_status cpli_trials_take_guesses(cpli_trials* t, const double* found) {
+  cpl_status st = CPL_OK;
   for (size_t i = 0; i < t->n && st >= 0; i++) {
+    if (isnan(t->list[i].guess)) t->list[i].guess = found[i];
     t->list[i].value = t->list[i].guess;
     st = in_file(t, check_guess(t, &t->list[i]), i);
   }

@@ -55,19 +55,22 @@ typedef struct cpli_trial_def {
   cpl_status (*simulate)(void* user, cpl_experiment* e, cpl_simulation* sim);  // all of the run
 } cpli_trial_def;
 
-/// Run it with these values. Returns: CPL_RETRY where the run failed with these values, which is
-/// counted and noted; a failure where no run can be made.
-cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values);
+/// Run it with these values. quiet: without messages of the log.
+cpl_status cpli_trial_run(cpli_trials* t, const cpli_trial_def* def, const double* values,
+                          bool quiet);
+
+/// Whether a failure is one of the trial, after which the search goes on with other values.
+bool cpli_trial_may_fail(cpl_status st);
+/// Count and note a trial that has failed. Returns: CPL_RETRY.
+cpl_status cpli_trial_failed(cpli_trials* t, const char* why);
 
 /// Whether runs of this kind can be made, as those with sensitivities cannot always. Returns: the
 /// failure where memory is exhausted or the search is interrupted.
 cpl_status cpli_trial_probe(cpli_trials* t, const cpli_trial_def* def, bool* can);
 
-/// Count and note a trial whose results cannot be used. Returns: CPL_RETRY.
-CPL_PRINTF(2, 3) cpl_status cpli_trial_failed(cpli_trials* t, const char* fmt, ...);
-
-/// The values that parameters have without being varied, after an initialisation with these start
-/// values and inputs, replace guesses that were not given. All guesses must lie within their
-/// bounds.
-cpl_status cpli_trials_guess(cpli_trials* t, const cpl_start* starts, size_t n_starts,
-                             const cpl_input* inputs, size_t n_inputs);
+/// Guesses that are not given are the values that parameters have without being varied, after an
+/// initialisation with the start values and inputs of `def`. All must lie within their bounds.
+/// Order: need, find, take. Nullable: found, where none are needed
+bool cpli_trials_need_guesses(const cpli_trials* t);
+cpl_status cpli_trials_find_guesses(cpli_trials* t, const cpli_trial_def* def, double* out);
+cpl_status cpli_trials_take_guesses(cpli_trials* t, const double* found);

@@ -280,32 +280,12 @@ static cpl_status take_death(executor* e, worker* w, cpli_study_message* m) {
 
 //------------------------------------ messages ------------------------------------
 
-static void take_log(executor* e, cpli_study_message* m) {
-  const char* who = cpli_payload(m);
-  if (m->size == 0 || m->count < CPL_LOG_ERROR || m->count > CPL_LOG_DEBUG) return;
-  const size_t n = strnlen(who, m->size);
-  if (n >= m->size) return;
-  char text[2048];
-  snprintf(text, sizeof text, "%.*s", (int)(m->size - n - 1), who + n + 1);
-  cpli_log_text(e->ctx, (cpl_log_level)m->count, who, text);
-}
-
-static cpl_status take_failure(executor* e, cpli_study_message* m) {
-  cpl_error error;
-  if (m->size != sizeof error + CPLI_ERROR_TEXTS || m->count >= 0)
-    return cpl_fail(e->ctx, CPL_ERR_MODEL, "a worker failed");
-  memcpy(&error, cpli_payload(m), sizeof error);
-  error.status = (cpl_status)m->count;
-  cpli_error_unpack(&error, cpli_payload(m) + sizeof error, CPLI_ERROR_TEXTS);
-  return cpli_fail_again(e->ctx, &error);
-}
-
 static cpl_status take_message(executor* e, worker* w, cpli_study_message* m) {
   switch (m->kind) {
     case CPLI_READY: w->ready = true, e->opening_deaths = 0; return CPL_OK;
     case CPLI_RESULTS: return take_results(e, w, m);
-    case CPLI_LOG: take_log(e, m); return CPL_OK;
-    case CPLI_FATAL: return take_failure(e, m);
+    case CPLI_LOG: cpli_study_message_log(e->ctx, m); return CPL_OK;
+    case CPLI_FATAL: return cpli_study_message_fail(e->ctx, m);
     case CPLI_DIED: return take_death(e, w, m);
     default: return kill_worker(e, w);
   }
@@ -392,7 +372,7 @@ static cpl_status take_all(executor* e) {
 
 //------------------------------------ beginning and end ------------------------------------
 
-static int32_t count_processors(void) {
+int32_t cpli_count_processors(void) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
   const long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -403,7 +383,7 @@ static int32_t count_processors(void) {
 static int64_t local_workers(const executor* e) {
   const int64_t left = e->progress.total - e->progress.done;
   if (e->how->cluster != NULL) return e->how->workers > 0 ? e->how->workers : 1;
-  const int64_t n = e->how->workers > 0 ? e->how->workers : count_processors();
+  const int64_t n = e->how->workers > 0 ? e->how->workers : cpli_count_processors();
   return n < left ? n : left;
 }
 

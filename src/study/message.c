@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -25,6 +26,26 @@ size_t cpli_study_message_limit(size_t slot_size) {
   const size_t results = cpli_batch_slots(slot_size) * slot_size + CPLI_BATCH_TEXTS;
   const size_t failure = sizeof(cpl_error) + CPLI_ERROR_TEXTS;
   return sizeof(cpli_study_message) + (results > failure ? results : failure);
+}
+
+void cpli_study_message_log(cpl_context* ctx, cpli_study_message* m) {
+  const char* who = cpli_payload(m);
+  if (m->size == 0 || m->count < CPL_LOG_ERROR || m->count > CPL_LOG_DEBUG) return;
+  const size_t n = strnlen(who, m->size);
+  if (n >= m->size) return;
+  char text[2048];
+  snprintf(text, sizeof text, "%.*s", (int)(m->size - n - 1), who + n + 1);
+  cpli_log_text(ctx, (cpl_log_level)m->count, who, text);
+}
+
+cpl_status cpli_study_message_fail(cpl_context* ctx, cpli_study_message* m) {
+  cpl_error error;
+  if (m->size != sizeof error + CPLI_ERROR_TEXTS || m->count >= 0)
+    return cpl_fail(ctx, CPL_ERR_MODEL, "a worker failed");
+  memcpy(&error, cpli_payload(m), sizeof error);
+  error.status = (cpl_status)m->count;
+  cpli_error_unpack(&error, cpli_payload(m) + sizeof error, CPLI_ERROR_TEXTS);
+  return cpli_fail_again(ctx, &error);
 }
 
 //------------------------------------ sending ------------------------------------

@@ -65,6 +65,11 @@ size_t cpli_study_message_limit(size_t slot_size);
 /// A payload is padded to this size.
 static inline size_t cpli_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
+/// Log the text of a LOG message; others are ignored.
+void cpli_study_message_log(cpl_context* ctx, cpli_study_message* m);
+/// Record the failure of a FATAL message as the last one, and return it.
+cpl_status cpli_study_message_fail(cpl_context* ctx, cpli_study_message* m);
+
 //------------------------------------ sockets ------------------------------------
 
 // A part of a payload.

@@ -326,6 +326,30 @@ static void an_interruption_prints_the_best_so_far(void** state) {
   CHECK_CONTAINS(text_of("out.txt"), "slow.c: the best values of ");
 }
 
+static void any_number_of_workers_prints_the_same(void** state) {
+  static const char* const numbers[] = {"1", "2", "5"};
+  (void)state;
+  write_files();
+  write_text("short.csv", short_rows);
+  for (int d = 0; d < 2; d++) {
+    char* first = NULL;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+      CHECK_CODE(0, "fit", "decay.c", "--data", "data.csv,x=3", "--data", "short.csv,x=1", "--vary",
+                 "k=0.3", "--json", "-j", numbers[i], "-o", "rows.csv",
+                 d == 0 ? "--quiet" : "--differences");
+      CHECK_STR(complained, "");
+      const char* text = text_of("rows.csv");
+      if (first == NULL) first = strdup(text);
+      CHECK_STR(text, first);
+    }
+    free(first);
+  }
+  CHECK_CODE(2, "fit", "decay.c", "--data", "data.csv", "--vary", "k", "-j", "0");
+  CHECK_CONTAINS(complained, "--workers takes a number from 1 on, not 0");
+  CHECK_CODE(2, "optimize", "decay.c", "--minimize", "final(x)", "--vary", "k", "-j", "1.5");
+  CHECK_CONTAINS(complained, "--workers takes a number from 1 on, not 1.5");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parameters_are_printed_and_written),
@@ -337,6 +361,7 @@ int main(void) {
       cmocka_unit_test(what_is_not_determined_is_warned_of),
       cmocka_unit_test(a_missing_library_is_named),
       cmocka_unit_test(an_interruption_prints_the_best_so_far),
+      cmocka_unit_test(any_number_of_workers_prints_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
