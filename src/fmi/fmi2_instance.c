@@ -5,9 +5,78 @@
 // are converted between 64 and 32 bits; a value out of range is refused.
 #include "fmi/fmi2_instance.h"
 
+#include <math.h>
+
 #include "fmi/fmi2_calls.h"
 
 static cpli_fmi2* instance_of(cpl_component* c) { return (cpli_fmi2*)c; }
+
+//------------------------------ values before the setup ------------------------------
+
+// FMI 2.0 allows values to be set before fmi2SetupExperiment, but FMUs of some tools (20-sim) give
+// all variables their start values in that call: what was set before is set again behind it.
+
+static void forget_early(cpli_fmi2* in) {
+  for (size_t i = 0; i < in->n_early; i++)
+    cpli_free(in->base.head.component.ctx, in->early[i].text);
+  in->n_early = 0;
+}
+
+// Nullable: the arrays of other types. Returns: st, or that there is no memory.
+static cpl_status keep_early(cpli_fmi2* in, cpl_type type, const uint32_t* refs, size_t n,
+                             const double* reals, const int64_t* integers, const char* const* texts,
+                             cpl_status st) {
+  cpl_context* ctx = in->base.head.component.ctx;
+  if (in->base.phase != CPLI_INSTANTIATED || !isnan(in->base.time)) return st;
+  for (size_t i = 0; i < n; i++) {
+    if (!cpli_grow(ctx, (void**)&in->early, &in->cap_early, in->n_early, sizeof *in->early))
+      return cpli_nomem(ctx);
+    cpli_early_value* one = &in->early[in->n_early];
+    *one = (cpli_early_value){.type = type, .ref = refs[i]};
+    if (reals != NULL) one->real = reals[i];
+    if (integers != NULL) one->integer = integers[i];
+    if (texts != NULL) one->text = cpli_strdup(ctx, texts[i]);
+    if (texts != NULL && one->text == NULL) return cpli_nomem(ctx);
+    in->n_early++;
+  }
+  return st;
+}
+
+// Values of one type that were set one after the other: at most as many as the arrays have room
+// for. Returns their number.
+static size_t list_early(const cpli_fmi2* in, size_t first, size_t most, uint32_t* refs,
+                         double* reals, int* integers, const char** texts) {
+  size_t n = 0;
+  for (; n < most && first + n < in->n_early; n++) {
+    const cpli_early_value* one = &in->early[first + n];
+    if (one->type != in->early[first].type) break;
+    refs[n] = one->ref;
+    reals[n] = one->real;
+    integers[n] = one->type == CPL_BOOLEAN ? one->integer != 0 : (int)one->integer;
+    texts[n] = one->text;
+  }
+  return n;
+}
+
+static cpl_status repeat_early(cpli_fmi2* in) {
+  enum { MOST = 64 };
+  uint32_t refs[MOST];
+  double reals[MOST];
+  int integers[MOST];
+  const char* texts[MOST];
+  cpl_status st = CPL_OK;
+  for (size_t i = 0, n; i < in->n_early && st >= 0; i += n) {
+    n = list_early(in, i, MOST, refs, reals, integers, texts);
+    switch (in->early[i].type) {
+      case CPL_REAL: st = cpli_fmi2SetReal(&in->base, refs, n, reals); break;
+      case CPL_BOOLEAN: st = cpli_fmi2SetBoolean(&in->base, refs, n, integers); break;
+      case CPL_STRING: st = cpli_fmi2SetString(&in->base, refs, n, texts); break;
+      default: st = cpli_fmi2SetInteger(&in->base, refs, n, integers);
+    }
+  }
+  forget_early(in);
+  return st;
+}
 
 //------------------------------------ life cycle ------------------------------------
 
@@ -17,7 +86,8 @@ static cpl_status setup(cpl_component* c, const cpl_setup* s) {
   if (!clean.has_tolerance) clean.tolerance = 0;
   if (!clean.has_stop_time) clean.stop_time = 0;
   in->base.time = s->start_time;
-  return cpli_fmi2SetupExperiment(&in->base, &clean);
+  const cpl_status st = cpli_fmi2SetupExperiment(&in->base, &clean);
+  return st < 0 ? st : repeat_early(in);
 }
 
 static cpl_status enter_init(cpl_component* c) {
@@ -42,7 +112,9 @@ static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, dou
 }
 
 static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, const double* values) {
-  return n == 0 ? CPL_OK : cpli_fmi2SetReal(&instance_of(c)->base, refs, n, values);
+  if (n == 0) return CPL_OK;
+  const cpl_status st = cpli_fmi2SetReal(&instance_of(c)->base, refs, n, values);
+  return st < 0 ? st : keep_early(instance_of(c), CPL_REAL, refs, n, values, NULL, NULL, st);
 }
 
 static size_t chunk_of(const cpli_fmi2* in, size_t left) {
@@ -89,7 +161,7 @@ static cpl_status set_integer(cpl_component* c, cpl_type type, const uint32_t* r
     st = type == CPL_BOOLEAN ? cpli_fmi2SetBoolean(&in->base, refs + done, m, in->integers)
                              : cpli_fmi2SetInteger(&in->base, refs + done, m, in->integers);
   }
-  return st;
+  return st < 0 ? st : keep_early(in, type, refs, n, NULL, values, NULL, st);
 }
 
 static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
@@ -105,7 +177,9 @@ static cpl_status get_string(cpl_component* c, const uint32_t* refs, size_t n,
 
 static cpl_status set_string(cpl_component* c, const uint32_t* refs, size_t n,
                              const char* const* values) {
-  return n == 0 ? CPL_OK : cpli_fmi2SetString(&instance_of(c)->base, refs, n, values);
+  if (n == 0) return CPL_OK;
+  const cpl_status st = cpli_fmi2SetString(&instance_of(c)->base, refs, n, values);
+  return st < 0 ? st : keep_early(instance_of(c), CPL_STRING, refs, n, NULL, NULL, values, st);
 }
 
 static cpl_status directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
@@ -149,7 +223,16 @@ static cpl_status prepare(cpli_fmu_instance* base) {
 }
 
 static void release(cpli_fmu_instance* base) {
-  cpli_free(base->head.component.ctx, ((cpli_fmi2*)base)->integers);
+  cpli_fmi2* in = (cpli_fmi2*)base;
+  forget_early(in);
+  cpli_free(base->head.component.ctx, in->early);
+  cpli_free(base->head.component.ctx, in->integers);
+}
+
+// What was set before does not count after it.
+static cpl_status reset(cpli_fmu_instance* base) {
+  forget_early((cpli_fmi2*)base);
+  return cpli_fmi2Reset(base);
 }
 
 // A binary of another version or with other types cannot be trusted, but real ones often misspell.
@@ -190,7 +273,7 @@ cpl_status cpli_fmi2_create(cpl_source* src, const char* name, bool co_simulatio
       .instantiate = instantiate,
       .free_instance = cpli_fmi2FreeInstance,
       .terminate = cpli_fmi2Terminate,
-      .reset = cpli_fmi2Reset,
+      .reset = reset,
       .release = release,
       .get_state = cpli_fmi2GetFMUstate,
       .set_state = cpli_fmi2SetFMUstate,

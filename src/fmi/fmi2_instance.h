@@ -7,12 +7,23 @@
 #include "fmi/calls.h"
 #include "fmi/fmi2_functions.h"
 
+// A value that was set before fmi2SetupExperiment.
+typedef struct cpli_early_value {
+  cpl_type type;
+  uint32_t ref;
+  double real;
+  int64_t integer;
+  char* text;
+} cpli_early_value;
+
 typedef struct cpli_fmi2 {
   cpli_fmu_instance base;
   fmi2CallbackFunctions callbacks;
   fmi2EventInfo event;  // of the present event: an FMU may fill it in one of its updates only
   int* integers;        // conversion buffer between int64_t and fmi2Integer or fmi2Boolean
   size_t n_integers;
+  cpli_early_value* early;
+  size_t n_early, cap_early;
 } cpli_fmi2;
 
 static inline const cpli_fmi2_functions* cpli_fmi2_fn(const cpli_fmi2* in) {

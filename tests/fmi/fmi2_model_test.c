@@ -52,6 +52,7 @@ static void follows_the_state_machine(void** state) {
            " -> fmi2OK\n"
            "- left fmi2SetReal([4], [9]) -> fmi2OK\n"
            "0 left fmi2SetupExperiment(0, 0, 0, 1, 10) -> fmi2OK\n"
+           "0 left fmi2SetReal([4], [9]) -> fmi2OK\n"
            "0 left fmi2EnterInitializationMode() -> fmi2OK\n"
            "0 left fmi2ExitInitializationMode() -> fmi2OK\n"
            "0 left fmi2NewDiscreteStates() -> fmi2OK 1 0 0 0 1 0.5\n"
@@ -72,6 +73,48 @@ static void follows_the_state_machine(void** state) {
            is_windows() ? "/Z:" : "", folder);
   CHECK_STR(probe_calls(), expected);
   probe_close(&p);
+}
+
+// The FMU gives all variables their start values in fmi2SetupExperiment.
+static void values_set_before_the_setup_count(void** state) {
+  (void)state;
+  probe_fmu p;
+  setenv("PROBE_STARTS_LATE", "1", 1);
+  probe_open(&p, "probe");
+  cpl_model* m = probe_model(&p);
+  cpl_component* c = &m->base;
+  uint32_t refs[] = {K, U, K}, n_ref = 1, zero = 0;
+  double values[] = {9, 2, 7};
+  int64_t n = 100, flag = 1;
+  const char* text = "hello";
+  for (int run = 0; run < 2; run++) {
+    CHECK_OK(p.ctx, c->ops->set_real(c, refs, 1, values));
+    CHECK_OK(p.ctx, c->ops->set_integer(c, CPL_INTEGER, &n_ref, 1, &n));
+    CHECK_OK(p.ctx, c->ops->set_real(c, refs + 1, 2, values + 1));  // the last one counts
+    CHECK_OK(p.ctx, c->ops->set_integer(c, CPL_BOOLEAN, &zero, 1, &flag));
+    CHECK_OK(p.ctx, c->ops->set_string(c, &zero, 1, &text));
+    CHECK_OK(p.ctx, probe_init(c));
+    double found[] = {0, 0};
+    int64_t integers[] = {0, 0};
+    const char* label = NULL;
+    CHECK_OK(p.ctx, c->ops->get_real(c, refs, 2, found));
+    CHECK_OK(p.ctx, c->ops->get_integer(c, CPL_INTEGER, &n_ref, 1, &integers[0]));
+    CHECK_OK(p.ctx, c->ops->get_integer(c, CPL_BOOLEAN, &zero, 1, &integers[1]));
+    CHECK_OK(p.ctx, c->ops->get_string(c, &zero, 1, &label));
+    CHECK(found[0] == 7 && found[1] == 2 && integers[0] == 100 && integers[1] == 1);
+    CHECK_STR(label, "hello");
+    CHECK_OK(p.ctx, c->ops->terminate(c));
+    CHECK_OK(p.ctx, c->ops->reset(c));
+  }
+  // what was set before a reset does not count
+  CHECK_OK(p.ctx, c->ops->set_real(c, refs, 1, values));
+  CHECK_OK(p.ctx, c->ops->reset(c));
+  CHECK_OK(p.ctx, probe_init(c));
+  CHECK_OK(p.ctx, c->ops->get_real(c, refs, 1, values));
+  CHECK(values[0] == 4);
+  c->ops->destroy(c);
+  probe_close(&p);
+  unsetenv("PROBE_STARTS_LATE");
 }
 
 static void reset_leads_back_to_the_start(void** state) {
@@ -346,6 +389,7 @@ static void survives_every_failed_allocation(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(follows_the_state_machine),
+      cmocka_unit_test(values_set_before_the_setup_count),
       cmocka_unit_test(reset_leads_back_to_the_start),
       cmocka_unit_test(all_types_travel),
       cmocka_unit_test(empty_arrays_make_no_call),
