@@ -35,6 +35,10 @@ typedef struct cpl_sensitivity_def {
   /// cpl_experiment_gradients(). `of` then also has "final(NAME)", the same as NAME, and
   /// "integral(NAME)", the integral over the run.
   bool adjoint;
+  /// The magnitude of each of `to`, where it is more than its value: what a change of it is
+  /// compared with, for the errors of its sensitivities. Not with `adjoint`. Nullable: values, or
+  /// nominals
+  const double* sizes;
 } cpl_sensitivity_def;
 
 CPL_DEFAULTS(sensitivity_def)  ///< cpl_default_sensitivity_def()

@@ -114,7 +114,7 @@ CPLI_DEFINE_VALUE_OPS(access_values)
 // The step of differences whose errors by rounding and by curvature are about equal.
 static void choose_step(cpli_sens* s, cpli_sens_parameter* k) {
   const cpl_variable* v = &s->m->base.desc->vars[k->var];
-  double size = fabs(k->start);
+  double size = fmax(fabs(k->start), k->least);
   if (size == 0 || k->is_state || v->has_nominal) size = fmax(size, fabs(v->nominal));
   k->scale = size > 0 ? size : 1;
   double h = cbrt(DBL_EPSILON) * k->scale;
@@ -298,6 +298,8 @@ static cpl_status make(cpli_sens* s, const char* name, const cpl_sensitivity_def
   cpl_status st = cpl_source_make_model(s->source, name, &s->m);
   if (st < 0) return st;
   st = cpli_sens_describe(s, def);
+  for (size_t i = 0; i < s->n_to && st >= 0 && def->sizes != NULL; i++)
+    s->to[i].least = def->sizes[i];
   if (st >= 0) st = cpli_sens_make_instances(s);
   if (st >= 0) st = cpli_sens_make_point(s);
   if (st >= 0) st = cpli_sens_make_exact(s);

@@ -38,7 +38,8 @@ typedef struct cpli_sens_parameter {
   uint32_t ref;        // in the model
   bool is_state;
   double start;       // its value
-  double scale;       // its magnitude
+  double scale;       // its magnitude,
+  double least;       // at least this
   double width;       // between the two values
   int64_t placed_at;  // the point at which its instances are
   bool direct;        // directional derivatives are used until the next event

@@ -226,12 +226,13 @@ static bool allocate(cpli_data* d, const cpli_trials* trials, const cpl_fit_data
   d->record = cpli_alloc(d->ctx, all, sizeof *d->record);
   d->pairs = cpli_alloc(d->ctx, all, sizeof *d->pairs);
   d->varied = cpli_alloc(d->ctx, trials->n, sizeof *d->varied);
+  d->sizes = cpli_alloc(d->ctx, trials->n, sizeof *d->sizes);
   d->last = cpli_alloc(d->ctx, all, sizeof *d->last);
   d->recorded = cpli_alloc(d->ctx, all, sizeof *d->recorded);
   d->values = cpli_alloc(d->ctx, all * d->n_rows, sizeof *d->values);
   return d->columns != NULL && d->starts != NULL && d->texts != NULL && d->inputs != NULL &&
-         d->record != NULL && d->pairs != NULL && d->varied != NULL && d->last != NULL &&
-         d->recorded != NULL && d->values != NULL;
+         d->record != NULL && d->pairs != NULL && d->varied != NULL && d->sizes != NULL &&
+         d->last != NULL && d->recorded != NULL && d->values != NULL;
 }
 
 static cpl_status check_starts(const cpli_data* d, const cpli_trials* trials) {
@@ -261,6 +262,7 @@ static cpl_status name_record(cpli_data* d, const cpli_trials* trials) {
   d->sensitivity = cpl_default_sensitivity_def();
   d->sensitivity.of = d->record, d->sensitivity.n_of = d->n_columns;
   d->sensitivity.to = d->varied, d->sensitivity.n_to = d->n_vary;
+  d->sensitivity.sizes = d->sizes;
   return CPL_OK;
 }
 
@@ -318,6 +320,7 @@ void cpli_data_free(cpli_data* d) {
   for (size_t i = 0; i < d->n_pairs; i++) cpli_free(d->ctx, d->pairs[i]);
   cpli_free(d->ctx, d->pairs);
   cpli_free(d->ctx, d->varied);
+  cpli_free(d->ctx, d->sizes);
   cpl_table_destroy(d->owned);
   cpli_free(d->ctx, d->columns);
   cpli_free(d->ctx, d->starts);

@@ -34,6 +34,7 @@ typedef struct cpli_data {
   char** pairs;         // those names; n_pairs are made
   size_t n_vary, n_pairs;
   const char** varied;  // names
+  double* sizes;        // of a run
   cpl_sensitivity_def sensitivity;
   bool derive;  // the run has sensitivities
   double weight;

@@ -257,9 +257,52 @@ static void check_independence(const cpli_fitting* f) {
   }
 }
 
+// How far the best values are from an optimum of the parameters that are not held at bounds: the
+// largest cosine of the angle between the residuals and one of their derivatives.
+static cpl_status largest_cosine(cpli_fitting* f, double* out) {
+  double* r = cpli_alloc(f->ctx, f->m * (f->n + 1), sizeof *r);
+  double* slopes = r != NULL ? r + f->m : NULL;
+  cpl_status st = r != NULL ? residuals(f, f->points.best.x, r) : cpli_nomem(f->ctx);
+  if (st == CPL_OK) st = jacobian(f, f->points.best.x, slopes);
+  *out = 0;
+  for (size_t j = 0; j < f->n && st == CPL_OK; j++) {
+    double product = 0, squares = 0, all = 0;
+    for (size_t i = 0; i < f->m; i++) {
+      const double slope = slopes[j * f->m + i];
+      product += slope * r[i];
+      squares += slope * slope;
+      all += r[i] * r[i];
+    }
+    if (f->held[j] == 0 && squares > 0 && all > 0)
+      *out = fmax(*out, fabs(product) / sqrt(squares * all));
+  }
+  cpli_free(f->ctx, r);
+  return st;
+}
+
+// Where runs fail in the direction in which the sum of squares falls, the search ends without an
+// optimum.
+static cpl_status check_edge(cpli_fitting* f) {
+  static const double optimal = 1e-3;
+  double cosine = 0;
+  if (!cpli_points_failed_near(&f->points, f->points.best.x)) return CPL_OK;
+  const cpl_status st = largest_cosine(f, &cosine);
+  if (st != CPL_OK || cosine <= optimal) return st < 0 ? st : CPL_OK;
+  f->end = "runs fail at values next to these";
+  cpl_log(
+      f->ctx, CPL_LOG_WARNING, "",
+      "the search ended where runs begin to fail: the values found are no optimum, since the "
+      "residuals still become smaller towards values at which runs fail, and deviations and "
+      "intervals are not valid; bounds (--vary NAME=GUESS:LEAST:GREATEST) keep a parameter from "
+      "such values (%s)",
+      f->trials.failure);
+  return CPL_OK;
+}
+
 static cpl_status finish(cpli_fitting* f, cpl_status st, cpli_fit_result* r) {
   const bool found = st >= 0;
   if (found) st = check_repetition(f);
+  if (found && st >= 0) st = check_edge(f);
   cpl_status described = cpli_fit_describe(f, r);
   if (described < 0) return described;
   if (found && st >= 0) st = cpli_fit_intervals(f, r);

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <math.h>
 
+enum { MAX_UNDERIVED = 3 };
+
 //------------------------------------ life ------------------------------------
 
 static cpl_status run_job(void* user, const cpli_job_record* job, const double* in, double* out) {
@@ -40,7 +42,7 @@ static cpl_status open_batch(cpli_points* p) {
   const cpli_jobs_def def = {.ctx = p->ctx,
                              .workers = p->def.workers,
                              .n_jobs = n_points * p->def.n_parts,
-                             .n_numbers = n_points * (p->n + p->m),
+                             .n_numbers = n_points * (2 * p->n + p->m),
                              .user = p,
                              .run = run_job,
                              .goes_on = goes_on,
@@ -53,7 +55,7 @@ cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
   for (size_t i = 0; i < def->n_parts; i++) p->m += def->sizes[i];
   assert(p->m > 0);
   const size_t each = p->n + p->m + p->m * p->n;
-  p->memory = cpli_alloc(p->ctx, 2 * each + 2 * p->n, sizeof *p->memory);
+  p->memory = cpli_alloc(p->ctx, 2 * each + 3 * p->n, sizeof *p->memory);
   p->st = cpli_alloc(p->ctx, 2 * p->n, sizeof *p->st);
   if (p->memory == NULL || p->st == NULL) return cpli_nomem(p->ctx);
   double* at = p->memory;
@@ -63,6 +65,8 @@ cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
     points[i]->x[0] = NAN;
   }
   p->steps = at;
+  p->failed = at + 2 * p->n;
+  p->failed[0] = NAN;
   // the error of a difference is that of the solver, divided by the step, and the step's square
   p->step = fmin(fmax(cbrt(def->trials->experiment.rtol), 1e-5), 1e-2);
   return open_batch(p);
@@ -81,11 +85,11 @@ double cpli_points_noise(const cpli_points* p) {
 
 //------------------------------------ batches ------------------------------------
 
-// The k-th point of a batch, and its results; of a point with derivatives those of each part have
-// theirs behind them.
-static double* batch_x(const cpli_points* p, size_t k) { return p->batch.numbers + k * p->n; }
+// The k-th point of a batch with the sizes of its parameters, and its results; of a point with
+// derivatives those of each part have theirs behind them.
+static double* batch_x(const cpli_points* p, size_t k) { return p->batch.numbers + 2 * k * p->n; }
 static double* batch_y(const cpli_points* p, size_t k) {
-  return p->batch.numbers + 2 * p->n * p->n + k * p->m;
+  return p->batch.numbers + 4 * p->n * p->n + k * p->m;
 }
 
 cpl_status cpli_points_ask(cpli_points* p, cpli_fit_job job, size_t part, const double** out) {
@@ -108,6 +112,8 @@ static size_t list_jobs(cpli_points* p, size_t n_points, bool derive) {
   const size_t width = derive ? 1 + p->n : 1;
   size_t n = 0;
   for (size_t k = 0; k < n_points; k++) {
+    double* x = batch_x(p, k);
+    for (size_t j = 0; j < p->n; j++) x[p->n + j] = cpli_points_size(p, j, x[j]);
     size_t at = (size_t)(batch_y(p, k) - p->batch.numbers);
     for (size_t i = 0; i < p->def.n_parts; at += width * p->def.sizes[i++]) {
       if (p->def.sizes[i] == 0) continue;
@@ -115,7 +121,7 @@ static size_t list_jobs(cpli_points* p, size_t n_points, bool derive) {
                                            .part = (int32_t)i,
                                            .group = (int32_t)k,
                                            .quiet = p->def.trials->runs > 0 || n > 0,
-                                           .in = k * p->n,
+                                           .in = (size_t)(batch_x(p, k) - p->batch.numbers),
                                            .out = at};
       n++;
     }
@@ -175,16 +181,34 @@ static void take_results(const cpli_points* p, bool derived, double* y, double* 
   }
 }
 
+// Runs with sensitivities that have failed do not count as failed trials.
+static void forgive(cpli_points* p, int64_t failed, bool first) {
+  cpli_trials* t = p->def.trials;
+  t->failed = failed;
+  if (!first) return;
+  cpl_log(p->ctx, CPL_LOG_INFO, "", "derivatives are differences where sensitivities fail: %s",
+          t->failure);
+  cpli_free(p->ctx, t->failure);
+  t->failure = NULL;
+}
+
 // Where a run with sensitivities fails, as at an event that is not differentiable, one without them
-// may not.
+// may not. Where that is so again and again, they are requested no more.
 static cpl_status compute(cpli_points* p, const double* x, double* y, double* derivatives,
                           bool* derived) {
-  *derived = p->def.sensitivities;
+  const cpli_trials* t = p->def.trials;
+  const int64_t failed = t->failed;
+  const bool first = t->failure == NULL;
+  *derived = p->def.sensitivities && p->n_underived < MAX_UNDERIVED;
   memcpy(batch_x(p, 0), x, p->n * sizeof *x);
   cpl_status st = run_points(p, 1, *derived);
   if (st >= 0 && p->st[0] == CPL_RETRY && *derived) {
     *derived = false;
+    forgive(p, failed, first);
     st = run_points(p, 1, false);
+    p->n_underived += st >= 0 && p->st[0] != CPL_RETRY;
+  } else if (*derived) {
+    p->n_underived = 0;
   }
   if (st < 0 || p->st[0] == CPL_RETRY) return st < 0 ? st : CPL_RETRY;
   take_results(p, *derived, y, derivatives);
@@ -199,7 +223,7 @@ static cpl_status point_at(cpli_points* p, const double* x, cpli_fit_point** out
   p->last.x[0] = NAN;
   p->last.has_derivatives = false;
   const cpl_status st = compute(p, x, p->last.y, p->last.derivatives, &p->last.has_derivatives);
-  if (st >= 0 && st != CPL_RETRY) memcpy(p->last.x, x, p->n * sizeof *x);
+  if (st >= 0) memcpy(st == CPL_RETRY ? p->failed : p->last.x, x, p->n * sizeof *x);
   return st;
 }
 
@@ -215,6 +239,14 @@ void cpli_points_keep(cpli_points* p) {
   p->last = p->best;
   p->best = last;
   p->last.x[0] = NAN;
+}
+
+bool cpli_points_failed_near(const cpli_points* p, const double* x) {
+  static const double near = 1e-6;
+  if (isnan(p->failed[0])) return false;
+  for (size_t j = 0; j < p->n; j++)
+    if (fabs(p->failed[j] - x[j]) > near * cpli_points_size(p, j, x[j])) return false;
+  return true;
 }
 
 cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same) {

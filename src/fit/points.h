@@ -32,7 +32,8 @@ typedef struct cpli_points_def {
   size_t n_parts;
   const size_t* sizes;  // results of each part; their sum is that of a point
   void* user;
-  /// A job. Returns: a failure of the model: the trial has failed. x: not of probes and guesses
+  /// A job. x: the parameters, and behind them their sizes (cpli_points_size()); not of probes and
+  /// guesses. Returns: a failure of the model: the trial has failed
   cpl_status (*run)(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
                     double* out);
   void (*on_run)(void* user, int64_t runs, int64_t failed);  // after each. Nullable
@@ -50,8 +51,10 @@ typedef struct cpli_points {
   cpli_fit_point last, best;  // of the last trial; of the best one so far
   double step;                // of differences, relative
   int64_t n_differences;      // points whose derivatives are differences
+  int32_t n_underived;  // points one after the other at which runs with sensitivities have failed
   double* memory;
   double* steps;   // of differences: two for each parameter
+  double* failed;  // the last point at which a run has failed; NAN: none
   cpl_status* st;  // of points of a batch
   cpli_jobs batch;
   int64_t n_ended, n_failed;  // of its trials
@@ -75,6 +78,9 @@ cpl_status cpli_points_derive(cpli_points* p, const double* x, const cpli_fit_po
 void cpli_points_keep(cpli_points* p);
 /// Simulate once more: whether the results at x are the same bits.
 cpl_status cpli_points_repeat(cpli_points* p, const double* x, bool* same);
+
+/// Whether the last run that failed was at almost these values.
+bool cpli_points_failed_near(const cpli_points* p, const double* x);
 
 /// The size of changes of a parameter: its value, or what is known of it where that is zero.
 double cpli_points_size(const cpli_points* p, size_t j, double x);

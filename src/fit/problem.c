@@ -159,6 +159,7 @@ static void report_run(void* user, int64_t runs, int64_t failed) {
 static cpl_status simulate(cpli_fitting* f, cpli_data* d, const double* x, bool derive, bool quiet,
                            double* out) {
   const cpli_trial_def def = cpli_data_trial(d, derive);
+  memcpy(d->sizes, x + f->n, f->n * sizeof *d->sizes);
   cpl_status st = cpli_trial_run(&f->trials, &def, x, quiet);
   if (st < 0) return st;
   const size_t n_rows = d->n_rows, n = n_rows * d->n_columns, n_all = derive ? n * (1 + f->n) : n;

@@ -124,6 +124,7 @@ typedef struct request {
   cpl_solver_kind solver;
   double rtol, stop, step;
   cpl_start start;
+  const double* sizes;
 } request;
 
 static size_t count(const char* const* names) {
@@ -140,6 +141,7 @@ static cpl_status run(const request* q, double* out) {
   cpl_sensitivity_def def = cpl_default_sensitivity_def();
   def.of = q->y, def.n_of = count(q->y);
   def.to = q->k, def.n_to = count(q->k);
+  def.sizes = q->sizes;
   recording* r = calloc(1, sizeof *r);
   assert_non_null(r);
   char names[16][100];
@@ -265,6 +267,30 @@ static void initial_equations_and_inputs(void** state) {
   CHECK_CONTAINS(cpl_context_error(ctx), "after the initialisation");
 }
 
+// A value near zero says nothing about how large changes are that matter: x = x0 exp(-k t).
+static void tiny_values_have_sensitivities(void** state) {
+  (void)state;
+  static const char* const tiny[] = {"1e-9", "1e-16", "0"};
+  const double size = 1, t = 1, gain = 0.5;
+  for (int i = 0; i < 3; i++) {
+    double value;
+    request q = {.of = &sampled,
+                 .y = {"x"},
+                 .k = {"k"},
+                 .rtol = 1e-9,
+                 .start = {"k", tiny[i]},
+                 .sizes = &size};
+    CHECK_OK(ctx, run(&q, &value));
+    // to first order in k: x' = -k (x - gain x0) with samples every 0.3, until t = 1
+    double x = 1, slope = 0;
+    for (double left = t; left > 1e-12; left -= 0.3) {
+      const double step = fmin(left, 0.3);
+      slope += -(x - gain * x) * step;
+    }
+    CHECK_NEAR(value, slope, 1e-6);
+  }
+}
+
 static void what_is_not_differentiable_is_refused(void** state) {
   (void)state;
   double values[2];
@@ -344,6 +370,7 @@ int main(void) {
       cmocka_unit_test(times_of_events_depend_on_parameters),
       cmocka_unit_test(sampled_values_have_sensitivities),
       cmocka_unit_test(initial_equations_and_inputs),
+      cmocka_unit_test(tiny_values_have_sensitivities),
       cmocka_unit_test(what_is_not_differentiable_is_refused),
       cmocka_unit_test(wrong_names_are_refused),
       cmocka_unit_test(cost_grows_with_the_number_of_parameters),

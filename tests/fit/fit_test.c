@@ -354,6 +354,85 @@ static void runs_that_fail_are_survived(void** state) {
   fitting_close(ctx, &f);
 }
 
+static char logged[4096];
+
+static void keep_log(void* user, cpl_log_level level, const char* who, const char* text) {
+  (void)user, (void)who;
+  const size_t n = strlen(logged);
+  if (level == CPL_LOG_WARNING) snprintf(logged + n, sizeof logged - n, "%s\n", text);
+}
+
+// The data grow, and the model fails for a < 0: the best value is at the edge, and it is no
+// optimum. Where data decay, an optimum near the edge is one.
+static void the_edge_of_failing_runs_is_no_optimum(void** state) {
+  (void)state;
+  cpl_context_def how = cpl_default_context_def();
+  how.log = keep_log;
+  cpl_context* ctx = cpl_context_create(&how);
+  fitting f;
+  static const double rates[] = {-0.1, 0.002};
+  for (int i = 0; i < 2; i++) {
+    logged[0] = '\0';
+    decay_values(2, rates[i], 1e-4, 9);
+    const cpl_table t = table_of(1, x_name);
+    fitting_open(ctx, &f, &decay);
+    fitting_vary(ctx, &f, "a=0.4");
+    fitting_add(&f, &t);
+    CHECK_OK(ctx, fitting_run(ctx, &f));
+    const double a = f.fit->parameters[0].value;
+    CHECK((strstr(logged, "the search ended where runs begin to fail") != NULL) == (i == 0));
+    CHECK((strcmp(f.fit->end, "runs fail at values next to these") == 0) == (i == 0));
+    if (i == 0) CHECK(a >= 0 && a < 1e-6);
+    else CHECK_NEAR(a, 0.002, 1e-4);
+    // a bound, instead
+    logged[0] = '\0';
+    cpl_vary_free(ctx, &f.vary[0]);
+    CHECK_OK(ctx, cpl_vary_read(ctx, "a=0.4:0:10", &f.vary[0]));
+    CHECK_OK(ctx, fitting_run(ctx, &f));
+    CHECK_INT(f.fit->parameters[0].at_bound, i == 0 ? -1 : 0);
+    CHECK(strstr(logged, "runs begin to fail") == NULL);
+    fitting_close(ctx, &f);
+  }
+  cpl_context_destroy(ctx);
+}
+
+// A decay that knows the rate that a run begins with, and refuses another one: sensitivities, which
+// perturb it, fail.
+static int jealous_slope(const cpl_values* v, double* dx) {
+  static double rate, last_t = 1;
+  if (v->t == 0 && last_t > 0) rate = v->p[0];
+  last_t = v->t;
+  dx[0] = -v->p[0] * v->x[0];
+  return v->p[0] == rate ? CPL_MODEL_OK : CPL_MODEL_ERROR;
+}
+static const cpl_model_def jealous = {.name = "jealous",
+                                      .states = decay_states,
+                                      .parameters = decay_parameters,
+                                      .derivatives = jealous_slope,
+                                      .stop_time = 5};
+
+static void sensitivities_that_fail_are_no_failed_trials(void** state) {
+  cpl_context* ctx = *state;
+  fitting f;
+  decay_values(2, 0.8, 0.01, 3);
+  const cpl_table t = table_of(1, x_name);
+  fitting_open(ctx, &f, &jealous);
+  fitting_vary(ctx, &f, "a=0.5");
+  fitting_add(&f, &t);
+  f.def.differences = true;
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  const double value = f.fit->parameters[0].value;
+  const int64_t runs = f.fit->runs;
+  f.def.differences = false;
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK(f.fit->parameters[0].value == value);
+  CHECK_NEAR(value, 0.8, 0.02);
+  CHECK_STR(f.fit->derivatives, "sensitivities and differences");
+  CHECK(f.fit->failed == 0 && f.fit->failure == NULL);
+  CHECK_INT(f.fit->runs, runs + 3);  // then they are requested no more
+  fitting_close(ctx, &f);
+}
+
 static void bad_input_is_explained(void** state) {
   cpl_context* ctx = *state;
   static const char* const wrong_name[] = {"y"};
@@ -465,6 +544,8 @@ int main(void) {
       cmocka_unit_test(outliers_count_less),
       cmocka_unit_test(experiments_have_settings_of_their_own),
       cmocka_unit_test(runs_that_fail_are_survived),
+      cmocka_unit_test(the_edge_of_failing_runs_is_no_optimum),
+      cmocka_unit_test(sensitivities_that_fail_are_no_failed_trials),
       cmocka_unit_test(bad_input_is_explained),
       cmocka_unit_test(an_interruption_keeps_the_best_values),
       cmocka_unit_test(memory_may_fail_at_any_time),
