@@ -199,12 +199,12 @@ static cpl_status simulate_once(void* user, cpl_experiment* e, cpl_simulation* s
   return st;
 }
 
-static cpl_status run_job(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+static cpl_status run_one(void* user, cpli_case_kind kind, size_t part, const double* x, bool quiet,
                           double* y) {
   (void)part;
   optimization* o = user;
   const cpli_trial_def def = {.user = o, .set_run = set_run, .simulate = simulate_once};
-  if (job == CPLI_JOB_GUESS)
+  if (kind == CPLI_CASE_GUESS)
     return cpli_trials_find_guesses(&o->trials, &(const cpli_trial_def){0}, y);
   const cpl_status st = cpli_trial_run(&o->trials, &def, x, quiet);
   for (size_t i = 0; i < o->m && st >= 0; i++) {
@@ -391,7 +391,7 @@ static cpl_status prepare(optimization* o, const cpl_optimize_def* def) {
                                   .n_parts = 1,
                                   .sizes = &o->m,
                                   .user = o,
-                                  .run = run_job,
+                                  .run = run_one,
                                   .on_run = report_run,
                                   .workers = cpli_fit_workers(o->def.workers, &o->trials)};
   st = cpli_points_init(&o->points, &points);

@@ -11,9 +11,9 @@ enum { MAX_UNDERIVED = 3 };
 
 //------------------------------------ life ------------------------------------
 
-static cpl_status run_job(void* user, const cpli_job_record* job, const double* in, double* out) {
+static cpl_status run_one(void* user, const cpli_fit_case* c, const double* in, double* out) {
   const cpli_points* p = user;
-  return p->def.run(p->def.user, (cpli_fit_job)job->kind, (size_t)job->part, in, job->quiet, out);
+  return p->def.run(p->def.user, (cpli_case_kind)c->kind, (size_t)c->part, in, c->quiet, out);
 }
 
 static bool goes_on(void* user, cpl_status st) {
@@ -21,11 +21,11 @@ static bool goes_on(void* user, cpl_status st) {
   return cpli_trial_may_fail(st);
 }
 
-static void on_end(void* user, const cpli_job_record* job) {
+static void on_end(void* user, const cpli_fit_case* c) {
   cpli_points* p = user;
-  if (job->kind != CPLI_JOB_RUN && job->kind != CPLI_JOB_DERIVE) return;
+  if (c->kind != CPLI_CASE_RUN && c->kind != CPLI_CASE_DERIVE) return;
   p->n_ended++;
-  p->n_failed += job->st < 0;
+  p->n_failed += c->st < 0;
   if (p->def.on_run == NULL) return;
   p->def.on_run(p->def.user, p->def.trials->runs + p->n_ended, p->def.trials->failed + p->n_failed);
 }
@@ -36,18 +36,18 @@ int32_t cpli_fit_workers(int32_t given, const cpli_trials* trials) {
   return given == CPL_WORKERS_PER_PROCESSOR ? cpli_count_processors() : given;
 }
 
-// Two points for the differences of each parameter; the other jobs need less memory.
+// Two points for the differences of each parameter; the other cases need less memory.
 static cpl_status open_batch(cpli_points* p) {
   const size_t n_points = 2 * p->n;
-  const cpli_jobs_def def = {.ctx = p->ctx,
-                             .workers = p->def.workers,
-                             .n_jobs = n_points * p->def.n_parts,
-                             .n_numbers = n_points * (2 * p->n + p->m),
-                             .user = p,
-                             .run = run_job,
-                             .goes_on = goes_on,
-                             .on_end = on_end};
-  return cpli_jobs_open(&p->batch, &def);
+  const cpli_fit_cases_def def = {.ctx = p->ctx,
+                                  .workers = p->def.workers,
+                                  .n_cases = n_points * p->def.n_parts,
+                                  .n_numbers = n_points * (2 * p->n + p->m),
+                                  .user = p,
+                                  .run = run_one,
+                                  .goes_on = goes_on,
+                                  .on_end = on_end};
+  return cpli_fit_cases_open(&p->batch, &def);
 }
 
 cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
@@ -74,7 +74,7 @@ cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def) {
 
 void cpli_points_free(cpli_points* p) {
   if (p->ctx == NULL) return;
-  cpli_jobs_close(&p->batch);
+  cpli_fit_cases_close(&p->batch);
   cpli_free(p->ctx, p->memory);
   cpli_free(p->ctx, p->st);
 }
@@ -92,23 +92,23 @@ static double* batch_y(const cpli_points* p, size_t k) {
   return p->batch.numbers + 4 * p->n * p->n + k * p->m;
 }
 
-cpl_status cpli_points_ask(cpli_points* p, cpli_fit_job job, size_t part, const double** out) {
-  cpli_job_record* one = &p->batch.jobs[0];
-  *one = (cpli_job_record){
-      .kind = job, .part = (int32_t)part, .out = (size_t)(batch_y(p, 0) - p->batch.numbers)};
+cpl_status cpli_points_ask(cpli_points* p, cpli_case_kind kind, size_t part, const double** out) {
+  cpli_fit_case* one = &p->batch.list[0];
+  *one = (cpli_fit_case){
+      .kind = kind, .part = (int32_t)part, .out = (size_t)(batch_y(p, 0) - p->batch.numbers)};
   *out = batch_y(p, 0);
-  const cpl_status st = cpli_jobs_run(&p->batch, 1);
+  const cpl_status st = cpli_fit_cases_run(&p->batch, 1);
   return st < 0 || one->st >= 0 ? st : cpli_fail_again(p->ctx, &one->error);
 }
 
 cpl_status cpli_points_guess(cpli_points* p) {
   const double* found = NULL;
   cpl_status st = CPL_OK;
-  if (cpli_trials_need_guesses(p->def.trials)) st = cpli_points_ask(p, CPLI_JOB_GUESS, 0, &found);
+  if (cpli_trials_need_guesses(p->def.trials)) st = cpli_points_ask(p, CPLI_CASE_GUESS, 0, &found);
   return st < 0 ? st : cpli_trials_take_guesses(p->def.trials, found);
 }
 
-static size_t list_jobs(cpli_points* p, size_t n_points, bool derive) {
+static size_t list_cases(cpli_points* p, size_t n_points, bool derive) {
   const size_t width = derive ? 1 + p->n : 1;
   size_t n = 0;
   for (size_t k = 0; k < n_points; k++) {
@@ -117,32 +117,32 @@ static size_t list_jobs(cpli_points* p, size_t n_points, bool derive) {
     size_t at = (size_t)(batch_y(p, k) - p->batch.numbers);
     for (size_t i = 0; i < p->def.n_parts; at += width * p->def.sizes[i++]) {
       if (p->def.sizes[i] == 0) continue;
-      p->batch.jobs[n] = (cpli_job_record){.kind = derive ? CPLI_JOB_DERIVE : CPLI_JOB_RUN,
-                                           .part = (int32_t)i,
-                                           .group = (int32_t)k,
-                                           .quiet = p->def.trials->runs > 0 || n > 0,
-                                           .in = (size_t)(batch_x(p, k) - p->batch.numbers),
-                                           .out = at};
+      p->batch.list[n] = (cpli_fit_case){.kind = derive ? CPLI_CASE_DERIVE : CPLI_CASE_RUN,
+                                         .part = (int32_t)i,
+                                         .group = (int32_t)k,
+                                         .quiet = p->def.trials->runs > 0 || n > 0,
+                                         .in = (size_t)(batch_x(p, k) - p->batch.numbers),
+                                         .out = at};
       n++;
     }
   }
   return n;
 }
 
-// What one process would have counted, in the order of the jobs.
-static cpl_status count_jobs(cpli_points* p, size_t n) {
+// What one process would have counted, in the order of the cases.
+static cpl_status count_cases(cpli_points* p, size_t n) {
   cpli_trials* t = p->def.trials;
   cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st >= 0; i++) {
-    const cpli_job_record* job = &p->batch.jobs[i];
-    cpl_status* point = &p->st[job->group];
+    const cpli_fit_case* c = &p->batch.list[i];
+    cpl_status* point = &p->st[c->group];
     if (i >= p->batch.limit)
-      return cpli_fail_again(p->ctx, &p->batch.jobs[p->batch.limit - 1].error);
+      return cpli_fail_again(p->ctx, &p->batch.list[p->batch.limit - 1].error);
     if (*point == CPL_RETRY) continue;
     t->runs++;
-    if (job->st >= 0) continue;
-    if (!cpli_trial_may_fail(job->st)) return cpli_fail_again(p->ctx, &job->error);
-    st = *point = cpli_trial_failed(t, job->error.text);
+    if (c->st >= 0) continue;
+    if (!cpli_trial_may_fail(c->st)) return cpli_fail_again(p->ctx, &c->error);
+    st = *point = cpli_trial_failed(t, c->error.text);
   }
   return st;
 }
@@ -151,11 +151,11 @@ static cpl_status count_jobs(cpli_points* p, size_t n) {
 // one point, with sensitivities.
 static cpl_status run_points(cpli_points* p, size_t n_points, bool derive) {
   const cpli_trials* t = p->def.trials;
-  const size_t n = list_jobs(p, n_points, derive), left = (size_t)(t->max_runs - t->runs);
+  const size_t n = list_cases(p, n_points, derive), left = (size_t)(t->max_runs - t->runs);
   for (size_t k = 0; k < n_points; k++) p->st[k] = CPL_OK;
   p->n_ended = p->n_failed = 0;
-  cpl_status st = cpli_jobs_run(&p->batch, n < left ? n : left);
-  if (st >= 0) st = count_jobs(p, n < left ? n : left);
+  cpl_status st = cpli_fit_cases_run(&p->batch, n < left ? n : left);
+  if (st >= 0) st = count_cases(p, n < left ? n : left);
   if (st < 0 || n <= left) return st < 0 ? st : CPL_OK;
   return cpl_fail(p->ctx, CPL_ERR_SOLVER, "the search did not end within %lld runs",
                   (long long)t->max_runs);

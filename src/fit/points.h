@@ -7,7 +7,7 @@
 // share: all parts of a point, and all points of differences.
 #pragma once
 
-#include "fit/jobs.h"
+#include "fit/cases.h"
 #include "fit/trials.h"
 
 /// Results at one value of the parameters.
@@ -18,13 +18,13 @@ typedef struct cpli_fit_point {
   bool has_derivatives;
 } cpli_fit_point;
 
-/// What a job does with one part of a point.
-typedef enum cpli_fit_job {
-  CPLI_JOB_RUN,     // its results
-  CPLI_JOB_DERIVE,  // and behind them their derivatives, parameter by parameter
-  CPLI_JOB_PROBE,   // one number: whether CPLI_JOB_DERIVE is possible
-  CPLI_JOB_GUESS,   // the values that the parameters have without being varied
-} cpli_fit_job;
+/// What a case does with one part of a point.
+typedef enum cpli_case_kind {
+  CPLI_CASE_RUN,     // its results
+  CPLI_CASE_DERIVE,  // and behind them their derivatives, parameter by parameter
+  CPLI_CASE_PROBE,   // one number: whether CPLI_CASE_DERIVE is possible
+  CPLI_CASE_GUESS,   // the values that the parameters have without being varied
+} cpli_case_kind;
 
 /// What is simulated. Borrowed: all of it, as long as the points live.
 typedef struct cpli_points_def {
@@ -32,9 +32,9 @@ typedef struct cpli_points_def {
   size_t n_parts;
   const size_t* sizes;  // results of each part; their sum is that of a point
   void* user;
-  /// A job. x: the parameters, and behind them their sizes (cpli_points_size()); not of probes and
+  /// A case. x: the parameters, and behind them their sizes (cpli_points_size()); not of probes and
   /// guesses. Returns: a failure of the model: the trial has failed
-  cpl_status (*run)(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+  cpl_status (*run)(void* user, cpli_case_kind kind, size_t part, const double* x, bool quiet,
                     double* out);
   void (*on_run)(void* user, int64_t runs, int64_t failed);  // after each. Nullable
   bool sensitivities;                                        // derivatives are requested
@@ -56,7 +56,7 @@ typedef struct cpli_points {
   double* steps;   // of differences: two for each parameter
   double* failed;  // the last point at which a run has failed; NAN: none
   cpl_status* st;  // of points of a batch
-  cpli_jobs batch;
+  cpli_fit_cases batch;
   int64_t n_ended, n_failed;  // of its trials
 } cpli_points;
 
@@ -64,8 +64,8 @@ typedef struct cpli_points {
 cpl_status cpli_points_init(cpli_points* p, const cpli_points_def* def);
 void cpli_points_free(cpli_points* p);
 
-/// A job that is no trial. Borrowed: *out, until the next job. Returns its failure.
-cpl_status cpli_points_ask(cpli_points* p, cpli_fit_job job, size_t part, const double** out);
+/// A case that is no trial. Borrowed: *out, until the next case. Returns its failure.
+cpl_status cpli_points_ask(cpli_points* p, cpli_case_kind kind, size_t part, const double** out);
 /// Guesses that were not given are the values that parameters have without being varied.
 cpl_status cpli_points_guess(cpli_points* p);
 

@@ -183,16 +183,16 @@ static cpl_status probe(cpli_fitting* f, cpli_data* d, double* out) {
   return st;
 }
 
-static cpl_status run_job(void* user, cpli_fit_job job, size_t part, const double* x, bool quiet,
+static cpl_status run_one(void* user, cpli_case_kind kind, size_t part, const double* x, bool quiet,
                           double* out) {
   cpli_fitting* f = user;
   cpli_data* d = &f->data[part];
   const cpli_trial_def guess = {
       .starts = d->starts, .n_starts = d->n_starts, .inputs = d->inputs, .n_inputs = d->n_inputs};
-  switch (job) {
-    case CPLI_JOB_PROBE: return probe(f, d, out);
-    case CPLI_JOB_GUESS: return cpli_trials_find_guesses(&f->trials, &guess, out);
-    default: return simulate(f, d, x, job == CPLI_JOB_DERIVE, quiet, out);
+  switch (kind) {
+    case CPLI_CASE_PROBE: return probe(f, d, out);
+    case CPLI_CASE_GUESS: return cpli_trials_find_guesses(&f->trials, &guess, out);
+    default: return simulate(f, d, x, kind == CPLI_CASE_DERIVE, quiet, out);
   }
 }
 
@@ -203,7 +203,7 @@ static cpl_status find_sensitivities(cpli_fitting* f) {
   for (size_t i = 0; i < f->def.n_data && can && st >= 0; i++) {
     const double* found = NULL;
     can = cpli_data_can_derive(&f->data[i]);
-    if (can) st = cpli_points_ask(&f->points, CPLI_JOB_PROBE, i, &found);
+    if (can) st = cpli_points_ask(&f->points, CPLI_CASE_PROBE, i, &found);
     can = can && st >= 0 && *found != 0;
   }
   f->points.def.sensitivities = can;
@@ -222,7 +222,7 @@ cpl_status cpli_fitting_arrange(cpli_fitting* f, bool sensitivities) {
                                   .n_parts = f->def.n_data,
                                   .sizes = f->sizes,
                                   .user = f,
-                                  .run = run_job,
+                                  .run = run_one,
                                   .on_run = report_run,
                                   .sensitivities = sensitivities,
                                   .workers = cpli_fit_workers(f->def.workers, &f->trials)};
