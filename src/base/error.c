@@ -64,8 +64,16 @@ void cpli_error_pack(const cpl_error* e, char* out, size_t size) {
 void cpli_error_clear(cpli_error* e, cpl_context* ctx) {
   cpli_free(ctx, e->large);
   e->large = NULL;
-  e->data = (cpl_error){.time = (double)NAN};
-  cpli_error_unpack(&e->data, e->small, 1);
+  e->small[0] = '\0';
+  const char* none = e->small;
+  e->data = (cpl_error){.text = none,
+                        .message = none,
+                        .file = none,
+                        .component = none,
+                        .variable = none,
+                        .unknown = none,
+                        .similar = none,
+                        .time = (double)NAN};
 }
 
 void cpli_error_set(cpli_error* e, cpl_context* ctx, const cpl_error* from) {

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Stacks are mapped in slabs, each with a page below it that must not be touched; memory that is
-// never touched costs nothing. A fiber is at the upper end of its own stack. Sanitizers are told of
-// every exchange of stacks.
+// never touched costs nothing. A fiber is at the upper end of its own stack, and keeps its function
+// for the next item. Stacks are exchanged by jumps, which need no system calls; sanitizers are told
+// of every exchange, and understand those of contexts only.
+#undef _FORTIFY_SOURCE  // which takes a jump to another stack for an error
 #include "base/fiber.h"
 
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -33,6 +36,12 @@
 #define WITH_TSAN
 #endif
 #endif
+#if defined(__CET__) && (__CET__ & 2)
+#define WITH_SHADOW_STACKS  // jumps stay on one of them
+#endif
+#if !defined(WITH_ASAN) && !defined(WITH_TSAN) && !defined(WITH_SHADOW_STACKS)
+#define BY_JUMPS
+#endif
 #ifdef WITH_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -49,6 +58,8 @@ enum {
 };
 static const double slice = 0.01;          // between checks of those that wait [s]
 static const double longest_pause = 1e-4;  // where no bell rings [s]
+static const double looks_again = 1e-5;    // at items, while nothing is received [s]
+static const double between_looks = 5e-5;  // of a thread with other work [s]
 
 typedef struct cpli_slab {
   struct cpli_slab* next;
@@ -57,6 +68,10 @@ typedef struct cpli_slab {
 
 struct cpli_fiber {
   cpli_fiber* next;
+#ifdef BY_JUMPS
+  jmp_buf inside, outside;
+  bool begun;
+#endif
   ucontext_t self, back;
   cpli_fibers* group;
   int32_t item;
@@ -104,7 +119,8 @@ static bool add_slab(cpli_stacks* s, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     char* bottom = memory + page + (size_t)i * one;
     mprotect(bottom, page, PROT_NONE);
-    cpli_fiber* f = (cpli_fiber*)(void*)(bottom + one - (sizeof *f + 63) / 64 * 64);
+    const size_t apart = (size_t)(i % 16) * 256;  // not all in the same lines of caches
+    cpli_fiber* f = (cpli_fiber*)(void*)(bottom + one - (sizeof *f + 63) / 64 * 64 - apart);
     f->bottom = bottom + page;
     f->size = (size_t)((char*)f - f->bottom);
     f->next = s->free;
@@ -194,18 +210,40 @@ static void after_leaving(cpli_fiber* f) {
   (void)f;
 }
 
+// Each has two places where it returns: the first time, and when control comes back.
 static void leave(cpli_fiber* f, bool last) {
   before_leaving(f, last);
+#ifdef BY_JUMPS
+  if (_setjmp(f->inside) == 0) _longjmp(f->outside, 1);
+#else
   swapcontext(&f->self, &f->back);
+#endif
   after_entering(f);
 }
 
+static void exchange(cpli_fiber* f) {
+  before_entering(f);
+#ifdef BY_JUMPS
+  if (_setjmp(f->outside) == 0) {
+    if (f->begun) _longjmp(f->inside, 1);
+    f->begun = true;
+    setcontext(&f->self);
+  }
+#else
+  swapcontext(&f->back, &f->self);
+#endif
+  after_leaving(f);
+}
+
+// Of one item after the other, where stacks are exchanged by jumps.
 static void begin(void) {
   cpli_fiber* f = current;
   after_entering(f);
-  f->group->work(f->group->user, f->item);
-  f->ended = true;
-  leave(f, true);
+  for (;;) {
+    f->group->work(f->group->user, f->item);
+    f->ended = true;
+    leave(f, true);
+  }
 }
 
 // Failures and messages go where the fiber wants them while it runs.
@@ -214,12 +252,17 @@ static void enter(cpli_fiber* f) {
   cpli_error* errors = cpli_exchange_diversion(f->errors);
   cpli_log_queue* messages = cpli_queue_log(f->messages);
   current = f;
-  before_entering(f);
-  swapcontext(&f->back, &f->self);
-  after_leaving(f);
+  exchange(f);
   current = f->outer;
   f->messages = cpli_queue_log(messages);
   f->errors = cpli_exchange_diversion(errors);
+}
+
+static void make_context(cpli_fiber* f) {
+  getcontext(&f->self);
+  f->self.uc_stack = (stack_t){.ss_sp = f->bottom, .ss_size = f->size};
+  f->self.uc_link = NULL;
+  makecontext(&f->self, begin, 0);
 }
 
 static void make(cpli_fiber* f, cpli_fibers* group, int32_t item, bool defers) {
@@ -233,10 +276,11 @@ static void make(cpli_fiber* f, cpli_fibers* group, int32_t item, bool defers) {
   cpli_exchange_diversion(f->errors);
   f->messages = cpli_queue_log(NULL);
   cpli_queue_log(f->messages);
-  getcontext(&f->self);
-  f->self.uc_stack = (stack_t){.ss_sp = f->bottom, .ss_size = f->size};
-  f->self.uc_link = NULL;
-  makecontext(&f->self, begin, 0);
+#ifdef BY_JUMPS
+  if (!f->begun) make_context(f);
+#else
+  make_context(f);
+#endif
 #ifdef WITH_ASAN
   f->fake = NULL;
 #endif
@@ -298,6 +342,16 @@ static void sleep_on_bell(const cpli_fibers* g) {
   if (b != NULL) atomic_fetch_sub(&b->sleepers, 1);
 }
 
+// Many may wait for the same message: they are looked at when one was received, or after a while.
+static void receive(const cpli_fiber_watch* watch, double began) {
+  const double until = cpli_now() + looks_again;
+  while (!watch->poll(watch->user)) {
+    const double now = cpli_now();
+    cpli_ranks_pause(now - began);
+    if (now >= until) return;
+  }
+}
+
 // Until one of them can go on. Rare answers must not occupy a processor.
 static void wait_for_any(const cpli_fibers* g) {
   const cpli_fiber_watch* watch = &stacks_of(g->ctx)->watch;
@@ -305,13 +359,8 @@ static void wait_for_any(const cpli_fibers* g) {
   const double spin = cpli_waits_spin(&waits);
   if (watch->flush != NULL) watch->flush(watch->user);
   while (!any_due(g)) {
-    if (watch->poll != NULL && watch->poll(watch->user)) continue;
-    if (cpli_now() < began + spin) continue;
-    if (watch->poll == NULL) {
-      sleep_on_bell(g);
-      continue;
-    }
-    cpli_ranks_pause(cpli_now() - began);
+    if (watch->poll != NULL) receive(watch, began);
+    else if (cpli_now() >= began + spin) sleep_on_bell(g);
   }
   cpli_waits_note(&waits, spin, cpli_now() - began);
 }
@@ -389,6 +438,14 @@ void cpli_fibers_go_on(cpli_fibers* g) {
 void cpli_fibers_send(const cpli_fibers* g) {
   const cpli_fiber_watch* watch = &stacks_of(g->ctx)->watch;
   if (watch->flush != NULL) watch->flush(watch->user);
+}
+
+void cpli_fibers_look(cpli_fibers* g) {
+  const cpli_fiber_watch* watch = &stacks_of(g->ctx)->watch;
+  if (g->first == NULL || cpli_now() < g->next_look) return;
+  if (watch->poll != NULL) watch->poll(watch->user);
+  cpli_fibers_go_on(g);
+  g->next_look = cpli_now() + between_looks;
 }
 
 // Within an item of another group the items of that one go on meanwhile.

@@ -18,6 +18,7 @@ typedef struct cpli_fibers {
   void (*work)(void* user, int32_t item);
   void* user;
   cpli_fiber *first, *last;  // in the order in which they began
+  double next_look;          // cpli_fibers_look()
 } cpli_fibers;
 
 /// Room for n items at once, until cpli_stacks_leave(): where there is less, some items begin when
@@ -31,6 +32,9 @@ void cpli_fibers_start(cpli_fibers* group, int32_t item, bool defers);
 void cpli_fibers_send(const cpli_fibers* group);
 /// Those whose answers are there go on, each until it waits again or ends.
 void cpli_fibers_go_on(cpli_fibers* group);
+/// The same for a thread with other work, which calls this often: receives answers from time to
+/// time.
+void cpli_fibers_look(cpli_fibers* group);
 /// Until one of them can go on.
 void cpli_fibers_wait(const cpli_fibers* group);
 /// All end.

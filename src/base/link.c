@@ -449,24 +449,24 @@ static bool enqueue(cpli_channel* ch) {
   return fine;
 }
 
-// Looks for answers, or lets others do that. *looked: when the rank was last looked at.
-static bool wait_a_while(cpli_channel* ch, double began) {
-  const double until = cpli_now() + slice;
+// Looks for answers, or lets others do that. *began: when that was begun here; 0: not yet.
+static bool wait_a_while(cpli_channel* ch, double* began) {
   if (cpli_in_fiber()) return cpli_fiber_wait(is_answered, ch, slice);
+  double now = cpli_now();
+  const double until = now + slice;
+  if (*began == 0) *began = now;
   send_waiting(ch->link);
-  while (!is_answered(ch) && cpli_now() < until) {
-    if (!poll_answers(ch->link)) cpli_ranks_pause(cpli_now() - began);
-  }
+  for (; !is_answered(ch) && now < until; now = cpli_now())
+    if (!poll_answers(ch->link)) cpli_ranks_pause(now - *began);
   return is_answered(ch);
 }
 
 cpli_answer cpli_link_ask(cpli_channel* ch) {
   cpli_rank_links* l = ch->link;
   peer* p = &l->peers[ch->rank];
-  const double began = cpli_now();
-  double cancelled = 0;
+  double began = 0, cancelled = 0;
   if (p->lost || l->failed || !enqueue(ch)) return CPLI_DIED;
-  while (!wait_a_while(ch, began)) {
+  while (!wait_a_while(ch, &began)) {
     if (is_lost(l, p) || l->failed) return CPLI_DIED;
     const double now = cpli_now();
     if (cancelled == 0 && cpli_cancelled(ch->ctx)) cancelled = now;

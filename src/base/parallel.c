@@ -241,14 +241,17 @@ static void give_messages(share* mine) {
 static void work_in_fiber(void* user, int32_t task) {
   pass* r = user;
   cpl_context* ctx = r->p->ctx;
-  share mine = {.r = r, .latest = {.large = NULL}, .held = {.ctx = ctx, .item = task}};
+  share mine;  // its error is large, and set below
+  mine.r = r;
+  mine.latest.large = NULL;
+  mine.held = (cpli_log_queue){.ctx = ctx, .item = task};
   cpli_error* errors = cpli_divert_errors(ctx, &mine.latest);
   cpli_log_queue* queue = cpli_queue_log(&mine.held);
   const cpl_status st = r->task(r->user, task, 0), sent = cpli_fiber_end_deferral();
   if (st != CPL_OK || sent != CPL_OK) note(&mine, task, st != CPL_OK ? st : sent);
   cpli_queue_log(queue);
   cpli_end_diversion(errors);
-  cpli_error_clear(&mine.latest, ctx);
+  cpli_free(ctx, mine.latest.large);
   give_messages(&mine);
 }
 
@@ -292,7 +295,7 @@ static void work(void* user, cpli_job* job, int32_t worker) {
   }
   for (int32_t k = next_chunk(p, job, &chunks); k >= 0; k = next_chunk(p, job, &chunks)) {
     if (k < p->n_chunks) execute_chunk(&mine, &p->chunks[k], worker);
-    if (waiting.first != NULL) cpli_fibers_go_on(&waiting);
+    cpli_fibers_look(&waiting);
   }
   cpli_fibers_finish(&waiting);
   cpli_queue_log(queue);
