@@ -25,12 +25,13 @@ extern "C" {
 /// Where models live.
 typedef enum cpl_spread {
   CPL_SPREAD_EVEN,  ///< as many in each rank, in the order in which they are made
+  CPL_SPREAD_COST,  ///< the most expensive first, each in the rank with the least load: the default
 } cpl_spread;
 
 /// How to share models. Start from cpl_default_ranks_def(), then change what you need.
 typedef struct cpl_ranks_def {
   size_t size;        ///< set by cpl_default_ranks_def()
-  cpl_spread spread;  ///< has no influence on results
+  cpl_spread spread;  ///< in rank 0; has no influence on results
 } cpl_ranks_def;
 
 CPL_DEFAULTS(ranks_def)  ///< cpl_default_ranks_def()

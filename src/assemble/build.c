@@ -11,6 +11,7 @@
 #include "assemble/assemble.h"
 #include "couplet/isolate.h"
 #include "format/number.h"
+#include "model/distribution.h"
 #include "model/start.h"
 
 typedef cpli_assembly assembly;
@@ -39,6 +40,20 @@ static cpl_status make_member(built* b, size_t i, cpli_members* d) {
   return source->ops->make_model(source, name, &d->models[i]);
 }
 
+// Where there are several ranks: which of them has which member.
+static cpl_status plan_members(built* b, const named* order) {
+  size_t n = b->def->n_models;
+  cpli_next_instance* wanted = cpli_alloc(b->base.ctx, n, sizeof *wanted);
+  if (wanted == NULL) return cpli_nomem(b->base.ctx);
+  for (size_t j = 0; j < n; j++) {
+    const size_t i = order[j].index;
+    wanted[j] = (cpli_next_instance){b->sources[i], !b->is_stepper[i]};
+  }
+  const cpl_status st = cpli_distribution_plan(b->base.ctx, wanted, n, b->path[0] == '\0');
+  cpli_free(b->base.ctx, wanted);
+  return st;
+}
+
 // In the order of names, in which the aggregate evaluates them: neighbours in time are neighbours
 // in memory.
 static cpl_status make_members(built* b, cpli_members* d) {
@@ -48,6 +63,7 @@ static cpl_status make_members(built* b, cpli_members* d) {
   if (order == NULL) return cpli_nomem(b->base.ctx);
   for (size_t i = 0; i < n; i++) order[i] = (named){b->def->models[i].name.text, i};
   cpli_sort(order, n, sizeof *order, by_name);
+  st = plan_members(b, order);
   for (size_t j = 0; j < n && st >= 0; j++) {
     size_t i = order[j].index;
     const cpli_member* m = &b->def->models[i];
@@ -723,6 +739,10 @@ static cpl_status build_with(cpl_context* ctx, const cpl_system_def* def, const 
   if (st >= 0 && def->n_modes > 0) return build_modes(b, &chain, out);
   if (st >= 0) st = cpli_open_members(b, &chain);
   if (st >= 0) st = cpli_calls_check(b);
+  if (st >= 0 && outer == NULL && cpli_distribution_serves(ctx)) {
+    *out = &b->base;  // rank 0 does the rest, and has the instances made
+    return CPL_OK;
+  }
   if (st >= 0) st = resolve_all(b);
   if (st >= 0) st = cpli_varying_choose(b);
   bool model = st >= 0 && b->n_steppers == 0 && b->tlm == NULL;

@@ -7,6 +7,7 @@
 
 #include "assemble/assemble.h"
 #include "couplet/component.h"
+#include "model/distribution.h"
 
 //------------------------------------ what is recorded ------------------------------------
 
@@ -39,6 +40,7 @@ static cpl_status check_record(const cpl_source* system) {
 }
 
 cpl_status cpli_system_keep_checked(cpl_source** system) {
+  if (cpli_distribution_serves((*system)->ctx)) return CPL_OK;  // it is not described here
   cpl_status st = check_record(*system);
   if (st >= 0) return st;
   cpl_source_destroy(*system);

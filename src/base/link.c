@@ -79,6 +79,7 @@ cpl_status cpli_link_open(cpl_context* ctx, cpli_ranks* ranks, cpli_rank_links**
 }
 
 static void free_peer(cpli_rank_links* l, peer* p) {
+  if (p->posted != NULL && !l->failed) cpli_ranks_finish(l->ranks, &p->posted);
   cpli_free(l->ctx, p->waiting.items);
   cpli_free(l->ctx, p->sent.items);
   if (p->posted == NULL) cpli_free(l->ctx, p->out.data);  // otherwise MPI may still read it
@@ -387,8 +388,8 @@ cpl_status cpli_link_open_channel(cpli_rank_links* l, int32_t rank, size_t size,
   if (data == NULL || !cpli_link_use(data, size))
     return cpl_fail(l->ctx, CPL_ERR_NOMEM, "no memory of %zu bytes for a model: %s", size,
                     strerror(errno));
-  if (p->first == NULL) p->first = cpli_strdup(l->ctx, name);
-  p->n_models++;
+  if (p->first == NULL && name != NULL) p->first = cpli_strdup(l->ctx, name);
+  p->n_models += name != NULL;
   *ch = (cpli_channel){.ctx = l->ctx,
                        .link = l,
                        .rank = rank,

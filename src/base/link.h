@@ -24,6 +24,7 @@ bool cpli_link_close(cpli_rank_links* l);
 cpl_status cpli_link_await(cpli_rank_links* l);
 
 /// A channel to a component of another rank, for `size` bytes of data. `name`: for messages.
+/// Nullable: name: it has no instance
 cpl_status cpli_link_open_channel(cpli_rank_links* l, int32_t rank, size_t size, const char* name,
                                   cpli_channel* ch);
 

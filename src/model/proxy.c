@@ -713,13 +713,21 @@ void cpli_proxy_discard(cpli_proxy* p) {
 cpli_channel* cpli_proxy_channel(cpli_proxy* p) { return &p->channel; }
 cpl_component* cpli_proxy_component(cpli_proxy* p) { return &p->head.component; }
 
-cpl_status cpli_proxy_start(cpli_proxy* p, const cpli_making* making) {
+static cpl_status request_making(cpli_proxy* p, transfer making) {
   p->request = (cpli_request*)p->channel.data;
   p->request->room = p->room = p->channel.size;
   begin(&p->head.component, OP_make);
-  put(p, making, sizeof *making);
-  put(p, p->name, strlen(p->name) + 1);
-  const cpl_status st = ask(p);
+  return exchange(p, (transfer[]){making, {p->name, NULL, strlen(p->name) + 1}}, 2);
+}
+
+cpl_status cpli_proxy_start(cpli_proxy* p, const cpli_making* making) {
+  const cpl_status st = request_making(p, (transfer)IN(making, 1));
   if (st >= 0) take_operations(p, making->is_model);
   return st;
+}
+
+cpl_status cpli_proxy_measure(cpli_proxy* p, cpli_making* making) {
+  making->measures = true;
+  making->cost = (double)NAN;
+  return request_making(p, (transfer)OUT(making, 1));
 }

@@ -45,6 +45,8 @@ typedef struct cpli_making {
   bool is_model;
   int32_t source;     // its number in a distribution
   uint64_t identity;  // of the sources as far as that one
+  bool measures;      // what a call costs, of an instance that ends then
+  double cost;        // the answer [s]; NAN: unknown
 } cpli_making;
 
 // The operations that go through the channel, numbered in this order.
@@ -81,8 +83,10 @@ cpl_status cpli_proxy_create(cpl_context* ctx, const cpl_description* desc, cons
 cpli_channel* cpli_proxy_channel(cpli_proxy* p);
 /// The first request. From here on the component owns the proxy, unless this fails.
 cpl_status cpli_proxy_start(cpli_proxy* p, const cpli_making* making);
+/// A request without an instance: making->cost gets the answer. The proxy is discarded then.
+cpl_status cpli_proxy_measure(cpli_proxy* p, cpli_making* making);
 cpl_component* cpli_proxy_component(cpli_proxy* p);  // a model or a stepper
-void cpli_proxy_discard(cpli_proxy* p);              // after a failure. Nullable
+void cpli_proxy_discard(cpli_proxy* p);              // where it has no instance. Nullable
 
 //------------------------------------ the other side ------------------------------------
 
@@ -92,10 +96,11 @@ _Noreturn void cpli_isolated_serve(cpli_channel* channel, cpl_source* src);
 /// Make the instance of a request, or do what it asks for; it then has the answer, and `pieces` are
 /// what has changed: at most CPLI_PIECES. After OP_destroy there is no component.
 void cpli_request_make(cpli_request* r, cpl_source* src);
+void cpli_request_measure(cpli_request* r, cpl_source* src);
 void cpli_request_refuse(cpli_request* r, cpl_context* ctx, cpl_status why);
 void cpli_request_execute(cpli_request* r, cpl_context* ctx);
 void cpli_request_pieces(const cpli_request* r, cpli_extent pieces[CPLI_PIECES]);
-static inline const cpli_making* cpli_request_making(const cpli_request* r) {
+static inline cpli_making* cpli_request_making(const cpli_request* r) {
   return r->first != NULL && r->first->op == OP_make ? r->first->args[0].data : NULL;
 }
 

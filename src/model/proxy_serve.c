@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "couplet/component.h"
 #include "model/adopt.h"
+#include "model/cost.h"
 #include "model/proxy.h"
 
 #define ARG(i, type)   ((type*)r->args[i].data)
@@ -297,6 +298,12 @@ void cpli_request_make(cpli_request* r, cpl_source* src) {
   if (c != NULL && st >= 0) introduce(r, c, is_model);
   r->component = c;
   finish_request(r, src->ctx, st);
+}
+
+void cpli_request_measure(cpli_request* r, cpl_source* src) {
+  cpli_making* making = cpli_request_making(r);
+  making->cost = cpli_cost_of(src, making->is_model);
+  finish_request(r, src->ctx, CPL_OK);
 }
 
 void cpli_request_refuse(cpli_request* r, cpl_context* ctx, cpl_status why) {

@@ -188,6 +188,56 @@ static void calls_of_several_ranks_overlap(void** state) {
   unlink("x.csv");
 }
 
+//------------------------------------ where models live ------------------------------------
+
+// Two models that take more than 1,000 times as long as the others, one of them in a system inside.
+static const char heavy[] =
+    "#include <couplet/model.h>\n"
+    "#include <math.h>\n"
+    "static const cpl_declaration states[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
+    "static int f(const cpl_values* v, double* dx) {\n"
+    "  double s = v->x[0];\n"
+    "  for (int i = 0; i < 100000; i++) s = sin(s + 1);\n"
+    "  dx[0] = -v->x[0] + 1e-3*s;\n"
+    "  return CPL_MODEL_OK;\n"
+    "}\n"
+    "const cpl_model_def couplet_model = {.name = \"heavy\", .states = states, .derivatives = "
+    "f};\n";
+
+static const char unequal[] =
+    "couplet: 1\n"
+    "name: unequal\n"
+    "models: {a: {c: slow.c}, b: {c: slow.c}, c: {c: slow.c}, d: {c: slow.c}, e: {c: slow.c},\n"
+    "  m: {c: heavy.c}, inner: {system: inner.yaml}}\n"
+    "experiment: {stop: 0.1, interval: 0.05}\n";
+
+static void models_are_spread_by_their_cost(void** state) {
+  (void)state;
+  int models, n_light = 0;
+  double share;
+  if (!have_mpi()) return;
+  write_systems();
+  write_text("heavy.c", heavy);
+  write_text("unequal.yaml", unequal);
+  write_text("inner.yaml", "couplet: 1\nname: inner\nmodels: {h: {c: heavy.c}, k: {c: slow.c}}\n");
+  CHECK_INT(COUPLET("run", "unequal.yaml", "-q", "-o", "alone.csv"), 0);
+  char* expected = strdup(text_of("alone.csv"));
+  CHECK_INT(run_ranks(3, "unequal.yaml -o ranks.csv --progress none --log-level info"), 0);
+  CHECK_STR(text_of("ranks.csv"), expected);
+  free(expected);
+  const char* reported = text_of("mpi.err");
+  CHECK_CONTAINS(reported, "heavy.c: ");
+  for (int rank = 0; rank < 3; rank++) {
+    char text[32];
+    snprintf(text, sizeof text, "ranks: rank %d: ", rank);
+    const char* line = strstr(reported, text);
+    if (line == NULL || sscanf(line + strlen(text), "%d model%*[s,] %lf", &models, &share) != 2)
+      fail_msg("%s is not reported: %s", text, reported);
+    if (share < 10) n_light += models;
+  }
+  CHECK_INT(n_light, 6);  // of 8: the two that are heavy are apart, and nothing else is with them
+}
+
 //------------------------------------ failures ------------------------------------
 
 // In rank `rank` of 3: models are spread in the order of their names, from rank 0 on.
@@ -302,6 +352,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_same_bytes_for_any_number_of_ranks),
       cmocka_unit_test(calls_of_several_ranks_overlap),
+      cmocka_unit_test(models_are_spread_by_their_cost),
       cmocka_unit_test(failures_of_models_are_those_of_one_process),
       cmocka_unit_test(messages_of_models_come_from_rank_0),
       cmocka_unit_test(a_rank_that_dies_is_named_and_results_are_kept),

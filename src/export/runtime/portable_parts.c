@@ -56,6 +56,17 @@ cpl_status cpli_distribute(cpl_source** source) {
   return CPL_OK;
 }
 
+cpl_status cpli_distribution_plan(cpl_context* ctx, const cpli_next_instance* wanted, size_t n,
+                                  bool outermost) {
+  (void)ctx, (void)wanted, (void)n, (void)outermost;
+  return CPL_OK;
+}
+
+bool cpli_distribution_serves(cpl_context* ctx) {
+  (void)ctx;
+  return false;
+}
+
 //------------------------------------ steppers ------------------------------------
 
 const char* cpli_source_steps(const cpl_source* src) {
