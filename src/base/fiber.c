@@ -4,7 +4,7 @@
 // Stacks are mapped in slabs, each with a page below it that must not be touched; memory that is
 // never touched costs nothing. A fiber is at the upper end of its own stack, and keeps its function
 // for the next item. Stacks are exchanged by jumps, which need no system calls; sanitizers are told
-// of every exchange, and understand those of contexts only.
+// of every exchange, and ThreadSanitizer understands those of contexts only.
 #undef _FORTIFY_SOURCE  // which takes a jump to another stack for an error
 #include "base/fiber.h"
 
@@ -39,7 +39,7 @@
 #if defined(__CET__) && (__CET__ & 2)
 #define WITH_SHADOW_STACKS  // jumps stay on one of them
 #endif
-#if !defined(WITH_ASAN) && !defined(WITH_TSAN) && !defined(WITH_SHADOW_STACKS)
+#if !defined(WITH_TSAN) && !defined(WITH_SHADOW_STACKS)
 #define BY_JUMPS
 #endif
 #ifdef WITH_ASAN

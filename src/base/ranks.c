@@ -16,6 +16,21 @@
 #include "base/error.h"
 #include "base/mpi/module.h"
 
+// The end of MPI unloads libraries: what they leak has no names any more then.
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN
+#endif
+#endif
+#ifdef WITH_ASAN
+#include <sanitizer/lsan_interface.h>
+#define CHECK_LEAKS() __lsan_do_leak_check()
+#else
+#define CHECK_LEAKS() ((void)0)
+#endif
+
 struct cpli_ranks {
   cpl_context* ctx;
   const cpli_mpi* mpi;
@@ -128,6 +143,7 @@ void cpli_ranks_leave(cpli_ranks* r, bool in_order) {
     fflush(NULL);
     r->mpi->abort(1);
   } else {
+    CHECK_LEAKS();
     r->mpi->finalize();
   }
   cpli_free(ctx, r);

@@ -53,7 +53,7 @@ static const char mixed[] =
     "  r: {fmu: slow.fmu, as: me, start: {k: 3}}\n"
     "connections: {p.u: r.x, q.u: p.x, r.u: q.x}\n"
     "master: {step: 0.01}\n"
-    "experiment: {stop: 1, interval: 0.1}\n";
+    "experiment: {stop: 0.4, interval: 0.1}\n";
 
 // With all types, a state event, time events and texts.
 static const char probes[] =
@@ -75,6 +75,15 @@ static void write_systems(void) {
 static int run_ranks(int ranks, const char* args) {
   char all[2048];
   snprintf(all, sizeof all, "-n %d %%s run %s", ranks, args);
+  return mpirun(all);
+}
+
+// Where rank 0 has told what it has to tell when it ends: mpirun need not wait for the others.
+#define AT_ONCE "--mca odls_base_sigkill_timeout 0 "
+
+static int run_ranks_at_once(int ranks, const char* args) {
+  char all[2048];
+  snprintf(all, sizeof all, AT_ONCE "-n %d %%s run %s", ranks, args);
   return mpirun(all);
 }
 
@@ -102,7 +111,7 @@ static void check_file(const char* file, const char* options, const int* ranks, 
 
 static void the_same_bytes_for_any_number_of_ranks(void** state) {
   (void)state;
-  static const int all[] = {1, 2, 3, 5}, some[] = {2, 5};
+  static const int some[] = {1, 2, 5}, two[] = {2}, numbers[] = {2, 3, 5};
   static const struct {
     const char *file, *options;
   } examples[] = {
@@ -117,17 +126,17 @@ static void the_same_bytes_for_any_number_of_ranks(void** state) {
   if (!have_mpi()) return;
   write_systems();
   CHECK_INT(COUPLET("build", "slow.c", "-o", "slow.fmu", "-q"), 0);
-  check_file("mixed.yaml", "--record '*'", all, 4);
-  check_file("ring.yaml", "--threads 2", all + 1, 3);
+  check_file("mixed.yaml", "--record '*'", some, 3);
+  check_file("ring.yaml", "--threads 2", two, 1);
   make_probe("probe.fmu", "probe", NULL);
   write_text("probes.yaml", probes);
-  check_file("probes.yaml", "--record '*'", some, 1);
-  check_file("probes.yaml", "--record '*' --isolate", some, 1);
+  check_file("probes.yaml", "--record '*'", two, 1);
+  check_file("probes.yaml", "--record '*' --isolate", two, 1);
   for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++) {
     char file[4200];
     snprintf(file, sizeof file, "%s/examples/%s", getenv("COUPLET_SOURCE_DIR"), examples[i].file);
     if (access(file, F_OK) != 0) fail_msg("there is no %s", file);
-    check_file(file, examples[i].options, some, 2);
+    check_file(file, examples[i].options, &numbers[i % 3], 1);
   }
 }
 
@@ -197,7 +206,7 @@ static const char heavy[] =
     "static const cpl_declaration states[] = {{\"x\", .start = 1, .output = true}, {0}};\n"
     "static int f(const cpl_values* v, double* dx) {\n"
     "  double s = v->x[0];\n"
-    "  for (int i = 0; i < 100000; i++) s = sin(s + 1);\n"
+    "  for (int i = 0; i < 20000; i++) s = sin(s + 1);\n"
     "  dx[0] = -v->x[0] + 1e-3*s;\n"
     "  return CPL_MODEL_OK;\n"
     "}\n"
@@ -209,11 +218,11 @@ static const char unequal[] =
     "name: unequal\n"
     "models: {a: {c: slow.c}, b: {c: slow.c}, c: {c: slow.c}, d: {c: slow.c}, e: {c: slow.c},\n"
     "  m: {c: heavy.c}, inner: {system: inner.yaml}}\n"
-    "experiment: {stop: 0.1, interval: 0.05}\n";
+    "experiment: {stop: 0.02, interval: 0.01}\n";
 
 static void models_are_spread_by_their_cost(void** state) {
   (void)state;
-  int models, n_light = 0;
+  int models, n_light = 0, n_loaded = 0;
   double share;
   if (!have_mpi()) return;
   write_systems();
@@ -234,8 +243,10 @@ static void models_are_spread_by_their_cost(void** state) {
     if (line == NULL || sscanf(line + strlen(text), "%d model%*[s,] %lf", &models, &share) != 2)
       fail_msg("%s is not reported: %s", text, reported);
     if (share < 10) n_light += models;
+    else n_loaded++;
   }
-  CHECK_INT(n_light, 6);  // of 8: the two that are heavy are apart, and nothing else is with them
+  CHECK_INT(n_loaded, 2);  // the two that are heavy are apart
+  CHECK(n_light >= 5);     // the other one of the system inside was made before
 }
 
 //------------------------------------ failures ------------------------------------
@@ -257,7 +268,7 @@ static void failures_of_models_are_those_of_one_process(void** state) {
     snprintf(results, sizeof results, "%s", text_of("alone.csv"));
     snprintf(args, sizeof args, "ring.yaml --set %s.what=%d -o ranks.csv --progress none",
              names[1 + i % 2], kinds[i]);
-    CHECK_INT(run_ranks(3, args), 1);
+    CHECK_INT(run_ranks_at_once(3, args), 1);
     CHECK_CONTAINS(text_of("mpi.err"), expected);
     CHECK_INT(count_of(text_of("mpi.err"), "couplet: "), 1);
     CHECK_STR(text_of("ranks.csv"), results);
@@ -324,14 +335,14 @@ static void ranks_with_other_files_are_refused(void** state) {
   memcpy(strstr(other, "\"what\""), "\"much\"", 6);
   write_text("other.c", other);
   free(other);
-  CHECK(mpirun("-n 1 %s run ring.yaml -o x.csv : -n 1 %s run other.yaml -o x.csv") != 0);
+  CHECK(mpirun(AT_ONCE "-n 1 %s run ring.yaml -o x.csv : -n 1 %s run other.yaml -o x.csv") != 0);
   CHECK_CONTAINS(text_of("mpi.err"), "rank 1 has other models than rank 0");
-  CHECK(mpirun("-n 1 %s run ring.yaml -o x.csv : -n 1 %s run none.yaml -o x.csv") != 0);
+  CHECK(mpirun(AT_ONCE "-n 1 %s run ring.yaml -o x.csv : -n 1 %s run none.yaml -o x.csv") != 0);
   CHECK_CONTAINS(text_of("mpi.err"), "rank 1 on ");
   CHECK_CONTAINS(text_of("mpi.err"), "none.yaml");
-  CHECK(run_ranks(2, "none.yaml") != 0);
+  CHECK(run_ranks_at_once(2, "none.yaml") != 0);
   CHECK_INT(count_of(text_of("mpi.err"), "couplet: none.yaml: "), 1);
-  CHECK(run_ranks(2, "ring.yaml --call-log log.txt") != 0);
+  CHECK(run_ranks_at_once(2, "ring.yaml --call-log log.txt") != 0);
   CHECK_INT(count_of(text_of("mpi.err"), "--call-log does not work with several ranks"), 1);
   CHECK(access("x.csv", F_OK) != 0);
 }

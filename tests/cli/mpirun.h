@@ -17,10 +17,7 @@ static inline bool have_mpi(void) {
 /// The command line of `mpirun ARGS`, where %s in `args` is the command; output in mpi.out,
 /// mpi.err.
 static inline void mpirun_line(char* out, size_t size, const char* args) {
-  int n = snprintf(out, size,
-                   "exec env ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 "
-                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 %s --oversubscribe ",
-                   getenv("COUPLET_MPIRUN"));
+  int n = snprintf(out, size, "exec %s ", getenv("COUPLET_MPIRUN"));
   for (const char* at = args; *at != '\0' && (size_t)n + 1 < size;) {
     if (strncmp(at, "%s", 2) == 0) {
       n += snprintf(out + n, size - (size_t)n, "'%s'", getenv("COUPLET"));
