@@ -178,8 +178,10 @@ static cpl_status apply_free(cpli_rest* r, const double* p) {
 
 //------------------------------------ residuals ------------------------------------
 
-static cpl_status get_targets(cpli_rest* r, double* h) {
+static cpl_status get_targets(cpli_rest* r, const double* p, double* h) {
   cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < r->n_free && r->holds_free; i++) h[i] = p[i] - r->held[i];
+  if (r->holds_free) return CPL_OK;
   for (int32_t i = 0; i < r->n_targets && st == CPL_OK; i++) {
     st = r->m->base.ops->get_real(&r->m->base, &variable(r, r->target_vars[i])->ref, 1, &h[i]);
     h[i] -= r->targets[i];
@@ -193,7 +195,7 @@ static cpl_status values_at(cpli_rest* r, const double* x, const double* p, doub
   cpl_status st = apply_free(r, p);
   if (st == CPL_OK && r->n > 0) st = r->m->ops->set_states(r->m, x);
   if (st == CPL_OK && r->n > 0) st = r->m->ops->get_derivatives(r->m, f);
-  if (st == CPL_OK) st = get_targets(r, h);
+  if (st == CPL_OK) st = get_targets(r, p, h);
   double sum = 0;
   for (int32_t i = 0; i < r->n && st == CPL_OK; i++) sum += f[i] - f[i];
   for (int32_t i = 0; i < r->n_targets && st == CPL_OK; i++) sum += h[i] - h[i];
@@ -285,7 +287,7 @@ static cpl_status fill_matrix(cpli_rest* r, const double* columns, cpli_triplets
       st = cpli_triplets_add(t, d->j.row[e], c, d->j.entries[e]);
     if (c < r->n && st >= 0) st = cpli_triplets_add(t, c, c, -r->shift);
   }
-  for (int32_t i = 0; i < r->n_targets && st >= 0; i++) {
+  for (int32_t i = 0; i < r->n_targets && st >= 0 && !r->holds_free; i++) {
     if (d->outputs[i] >= 0) st = cpli_triplets_add(t, targets + i, d->outputs[i], 1);
   }
   for (int32_t i = 0; i < r->n_free && st >= 0; i++) {
@@ -529,7 +531,7 @@ static cpl_status allocate(cpli_rest* r) {
   size_t n = (size_t)r->n, f = (size_t)r->n_free, t = (size_t)r->n_targets;
   size_t vars = (size_t)d->n_vars, z = (size_t)d->n_indicators, c = (size_t)d->n_constraints;
   double* numbers =
-      cpli_arena_alloc(&r->arena, 2 * n + 2 * f + t + vars + n * c + c + z, sizeof *numbers);
+      cpli_arena_alloc(&r->arena, 2 * n + 3 * f + t + vars + n * c + c + z, sizeof *numbers);
   int32_t* lists = cpli_arena_alloc(&r->arena, f + t, sizeof *lists);
   r->ways = cpli_arena_alloc(&r->arena, f, sizeof *r->ways);
   r->kept_refs = cpli_arena_alloc(&r->arena, vars, sizeof *r->kept_refs);
@@ -543,7 +545,8 @@ static cpl_status allocate(cpli_rest* r) {
   r->settled = r->nominal + n + f;
   r->at = r->settled + n;
   r->targets = r->at + f;
-  r->kept = r->targets + t;
+  r->held = r->targets + t;
+  r->kept = r->held + f;
   r->gradients = r->kept + vars;
   r->residues = r->gradients + n * c;
   r->indicators = r->residues + c;

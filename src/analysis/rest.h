@@ -24,6 +24,8 @@ typedef struct cpli_rest {
   cpli_way* ways;
   bool any_tunable, any_fixed;
   double* targets;
+  double* held;                    // values of the free variables
+  bool holds_free;                 // equations p = held stand in the place of those of the targets
   double *nominal, *at, *settled;  // of x and p; p that were set last; x where events settled last
   int32_t n_kept;                  // inputs that are not free, for a new initialisation
   uint32_t* kept_refs;

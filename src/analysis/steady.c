@@ -189,6 +189,26 @@ static cpl_status pseudo_transient(search* s, double* z) {
 
 //------------------------------------ targets ------------------------------------
 
+// Where the model rests with the free variables as they are given. z stays where there is none.
+static cpl_status rest_as_given(search* s, double* z) {
+  cpli_error ignored = {0};
+  cpli_error* before = cpli_divert_errors(s->ctx, &ignored);
+  memcpy(s->r.held, z + s->r.n, (size_t)s->r.n_free * sizeof *z);
+  s->r.holds_free = true;
+  cpl_status st = newton(s, z);
+  if (st == CPL_RETRY) {
+    memcpy(z, s->start, (size_t)s->r.all * sizeof *z);
+    st = pseudo_transient(s, z);
+  }
+  s->r.holds_free = false;
+  if (st != CPL_OK) memcpy(z, s->start, (size_t)s->r.all * sizeof *z);
+  cpli_end_diversion(before);
+  cpli_error_clear(&ignored, s->ctx);
+  return cpli_cancelled(s->ctx) ? cpli_interrupted(s->ctx, s->r.m->base.name, s->r.def->time)
+         : st == CPL_ERR_NOMEM  ? cpli_nomem(s->ctx)
+                                : CPL_OK;
+}
+
 // Targets move from the values at the rest point of the given free variables to the requested ones.
 static cpl_status move_targets(search* s, double* z) {
   int32_t n = s->r.n_targets, first = s->r.n;
@@ -196,7 +216,8 @@ static cpl_status move_targets(search* s, double* z) {
   if (wanted == NULL) return cpli_nomem(s->ctx);
   double *from = wanted + n, *copy = from + n, part = 0, length = 0.25;
   memcpy(wanted, s->r.targets, (size_t)n * sizeof *wanted);
-  cpl_status st = cpli_rest_residuals(&s->r, z, s->g);
+  cpl_status st = rest_as_given(s, z);
+  if (st == CPL_OK) st = cpli_rest_residuals(&s->r, z, s->g);
   for (int32_t i = 0; i < n; i++) from[i] = s->g[first + i] + wanted[i];
   while (st == CPL_OK && part < 1 && length > 1e-4) {
     double next = fmin(1, part + length);

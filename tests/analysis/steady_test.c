@@ -110,6 +110,25 @@ static int driven_derivatives(const cpl_values* v, double* dx) {
 static const cpl_model_def driven = {
     .name = "driven", .states = flat_states, .derivatives = driven_derivatives};
 
+// A body that radiates beside a warm one: T' = k (280 - T) - 1e-9 T^4. It begins warmer than its
+// neighbour, where no positive k gives rest.
+static int body_derivatives(const cpl_values* v, double* dx) {
+  double T = v->x[0];
+  dx[0] = v->p[0] * (280 - T) - 1e-9 * T * T * T * T;
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration body_states[] = {{"T", .start = 300, .nominal = 300}, END_OF_LIST};
+static const cpl_declaration body_parameters[] = {{"k", .start = 0.5}, END_OF_LIST};
+static const cpl_declaration body_tunable[] = {{"k", .start = 0.5, .tunable = true}, END_OF_LIST};
+static const cpl_model_def body = {.name = "body",
+                                   .states = body_states,
+                                   .parameters = body_parameters,
+                                   .derivatives = body_derivatives};
+static const cpl_model_def tunable_body = {.name = "body",
+                                           .states = body_states,
+                                           .parameters = body_tunable,
+                                           .derivatives = body_derivatives};
+
 // A Cartesian pendulum with its length and its speed along the rod as constraints.
 static int rod_derivatives(const cpl_values* v, double* dx) {
   double x = v->x[0], y = v->x[1], vx = v->x[2], vy = v->x[3];
@@ -271,6 +290,29 @@ static void inputs_and_parameters_are_trimmed(void** state) {
     CHECK_OK(ctx, cpl_model_get_derivatives(b.m, dx));
     CHECK_NEAR(dx[0], 0, 1e-13);
     CHECK_NEAR(dx[1], 0, 1e-13);
+    cpl_steady_destroy(s);
+    end(&b);
+  }
+}
+
+// Newton's method fails from the start values, and on the way from there k is infinite at T = 280.
+static void trimming_leads_from_rest_to_rest(void** state) {
+  (void)state;
+  static const double targets[] = {230, 250, 275};
+  for (size_t i = 0; i < 2 * CPLI_COUNT(targets); i++) {
+    double T = targets[i / 2];
+    built b = begin(i % 2 == 0 ? &body : &tunable_body, NULL, 0);
+    const char* free = "k";
+    const cpl_target target = {"T", T};
+    cpl_steady_def def = cpl_default_steady_def();
+    cpl_steady* s = NULL;
+    def.free = &free;
+    def.targets = &target;
+    def.n_free = def.n_targets = 1;
+    def.setup = &b.setup;
+    CHECK_OK(ctx, cpl_steady_create(b.m, &def, &s));
+    CHECK_NEAR(s->x[0], T, 1e-10);
+    CHECK_NEAR(s->free[0], 1e-9 * T * T * T * T / (280 - T), 1e-11);
     cpl_steady_destroy(s);
     end(&b);
   }
@@ -471,6 +513,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pendulums_rest_below_and_above),
       cmocka_unit_test(inputs_and_parameters_are_trimmed),
+      cmocka_unit_test(trimming_leads_from_rest_to_rest),
       cmocka_unit_test(what_cannot_be_trimmed_is_refused),
       cmocka_unit_test(conserved_quantities_stay),
       cmocka_unit_test(an_integrator_is_named),
