@@ -53,6 +53,16 @@ static inline void cpli_float_restore(uint32_t modes, uint16_t x87) {
   cpli_float_set(modes);
 }
 
+/// Back to the modes before a call of a model. The rounding of the x87 unit follows: fesetround()
+/// changes both.
+static inline void cpli_float_put_back(uint32_t modes) {
+#if defined(__x86_64__)
+  const uint16_t x87 = cpli_x87_modes();
+  cpli_x87_restore((uint16_t)((x87 & ~0xc00u) | (modes >> 3 & 0xc00u)));
+#endif
+  cpli_float_set(modes);
+}
+
 /// Until the end only models change the modes of this thread, and they are restored after their
 /// calls. Nests: to be ended with what it returned.
 static inline uint32_t cpli_float_begin(void) {

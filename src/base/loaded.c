@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/float_modes.h"
 #include "base/guard.h"
 
 static bool ends_program(const char* name) {
@@ -182,9 +183,18 @@ bool cpli_threads_remain(const cpli_loaded* before) {
 
 //------------------------------------ loading ------------------------------------
 
+// What was linked with -ffast-math flushes small numbers of the whole thread when it is loaded.
+static void* open_library(const char* path, int flags) {
+  const uint32_t modes = cpli_float_modes();
+  const uint16_t x87 = cpli_x87_modes();
+  void* handle = dlopen(path, flags);
+  if (cpli_float_modes() != modes || cpli_x87_modes() != x87) cpli_float_restore(modes, x87);
+  return handle;
+}
+
 void* cpli_load(const char* path, int flags) {
   struct link_map* last = cpli_guard_on ? last_object() : NULL;
-  void* handle = dlopen(path, flags);
+  void* handle = open_library(path, flags);
   if (handle == NULL || last == NULL) return handle;
   for (const struct link_map* map = last->l_next; map != NULL; map = map->l_next)
     change_object(map);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Evaluates many instances of one model in C by one call, with one guard against crashes around all
-// of them. Each instance does what it would do alone, in the same order.
+// of them. Each instance does what it would do alone, in the same order: where a model has changed
+// the rounding or the like, all are evaluated again, each function with the modes of the caller.
 #include <assert.h>
 
+#include "base/float_modes.h"
 #include "model/cmodel_instance.h"
 
 typedef struct batch {
@@ -15,7 +17,13 @@ typedef struct batch {
   const char* function;  // of it
   bool refused;          // it may not be called
   int result;
+  bool careful;    // the modes are put back behind every function
+  uint32_t modes;  // of the caller
 } batch;
+
+static void put_back(const batch* b) {
+  if (b->careful && cpli_float_modes() != b->modes) cpli_float_put_back(b->modes);
+}
 
 static void set_point(cpli_c_instance* in, const batch* b) {
   const cpl_evaluation* e = b->e;
@@ -38,6 +46,7 @@ static bool update_outputs(cpli_c_instance* in, batch* b) {
   const bool hold = in->cm->any_discrete_output && in->phase == IN_CONTINUOUS;
   b->function = "output_values";
   b->result = in->cm->def->output_values(&in->values, hold ? in->fresh_y : in->v + at->y);
+  put_back(b);
   if (b->result != CPL_MODEL_OK) return false;
   if (hold) cpli_cmodel_hold_discrete(in);
   return in->y_known = true;
@@ -48,6 +57,7 @@ static bool update_derivatives(cpli_c_instance* in, batch* b) {
   if (in->dx_known || at->nx == 0) return true;
   b->function = "derivatives";
   b->result = in->cm->def->derivatives(&in->values, in->v + at->dx);
+  put_back(b);
   return in->dx_known = b->result == CPL_MODEL_OK;
 }
 
@@ -65,13 +75,13 @@ static bool get_outputs(cpli_c_instance* in, batch* b) {
   return done;
 }
 
-static void evaluate(void* user) {
-  batch* b = user;
+static void evaluate_all(batch* b) {
   const cpl_evaluation* e = b->e;
   for (b->at = 0; b->at < b->n; b->at++) {
     cpli_c_instance* in = (cpli_c_instance*)b->models[b->at];
     const uint32_t dx = in->cm->at.dx, nx = in->cm->at.nx;
     assert(in->phase > IN_INIT && in->cm->at.na == 0);
+    if (b->careful) cpli_cmodel_forget_results(in);
     b->refused = in->dead || cpli_cancelled(in->base.base.ctx);
     if (b->refused) return;
     set_point(in, b);
@@ -80,6 +90,16 @@ static void evaluate(void* user) {
     if (!update_derivatives(in, b)) return;
     for (uint32_t i = 0; i < nx; i++) e->dx[b->at * nx + i] = in->v[dx + i];
   }
+}
+
+static void evaluate(void* user) {
+  batch* b = user;
+  b->modes = cpli_float_modes();
+  evaluate_all(b);
+  if (cpli_float_modes() == b->modes) return;
+  cpli_float_put_back(b->modes);
+  b->careful = true;
+  evaluate_all(b);
 }
 
 cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/channel.h"
+#include "base/float_modes.h"
 #include "base/guard.h"
 
 // At the beginning of the shared data; the result follows.
@@ -28,7 +29,9 @@ const char* cpli_probe_call(const char* function, void (*run)(void* user), void*
   cpli_guard_noted(function);
   if (shared_by_probe != NULL) atomic_fetch_add(&shared_by_probe->calls, 1);
   volatile int crash = 0;
+  const volatile uint32_t modes = cpli_float_before();
   CPLI_GUARDED(run(user), crash = crash_signal);
+  if (cpli_float_modes() != modes) cpli_float_put_back(modes);
   return crash != 0 ? cpli_guard_text(crash) : NULL;
 }
 
