@@ -24,7 +24,7 @@ extern "C" {
 /// The first one is written right after the initialisation, the last one at the end; the others
 /// between two steps of the run. A file is replaced by the next one as a whole: a crash or a full
 /// disk leaves the earlier one as it was. Only the first one must succeed; when a later one cannot
-/// be written there is a warning, and the run goes on.
+/// be written there is a warning, and the run goes on. Until its end, the file is locked for a run.
 ///
 /// Where every component can store its history, writing does not change the run. Otherwise the run
 /// restarts its solvers at every hundredth of its simulated time, with a warning: it then differs

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -226,7 +227,63 @@ static cpl_status check_replaced(cpl_context* ctx, const char* path) {
                         "name, or remove it");
 }
 
-static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binary* bytes) {
+static bool is_file_of(int fd, const char* path) {
+  struct stat own, named;
+  return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev &&
+         own.st_ino == named.st_ino;
+}
+
+static void unlock(int* lock) {
+  if (*lock < 0) return;
+  flock(*lock, LOCK_UN);  // processes that a model has started may have the file open, too
+  close(*lock);
+  *lock = -1;
+}
+
+// Two runs must not write into one file, as for results. Which file has the name changes with every
+// checkpoint. Without locks of the file system a second run is not detected.
+static cpl_status lock_file(cpl_context* ctx, const char* path, cpli_checkpoints* k) {
+  bool busy = true;
+  for (int attempt = 0; attempt < 100 && k->lock < 0; attempt++) {
+    k->lock = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    k->made = k->lock >= 0;
+    if (k->lock < 0 && errno == EEXIST) k->lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (k->lock < 0)
+      return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "cannot be written: %s", strerror(errno));
+    busy = flock(k->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (busy || !is_file_of(k->lock, path)) unlock(&k->lock);
+    if (busy) break;
+  }
+  if (!busy) return CPL_OK;
+  return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
+                        "another run is writing its checkpoints there; give this one another file");
+}
+
+// An empty file that was made for the lock alone does not stay.
+static void remove_empty(const cpli_checkpoints* k) {
+  struct stat info;
+  if (k->lock >= 0 && k->made && fstat(k->lock, &info) == 0 && info.st_size == 0 &&
+      is_file_of(k->lock, k->def.path))
+    unlink(k->def.path);
+}
+
+// What gets the name of the locked file is locked before.
+static cpl_status commit(cpli_new_file* f, int* lock) {
+  int next = *lock >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : -1;
+  if (next >= 0 && flock(next, LOCK_EX | LOCK_NB) != 0) {  // the same file, or it has no locks
+    close(next);
+    next = -1;
+  }
+  cpl_status st = cpli_new_file_commit(f);
+  if (next < 0) return st;
+  unlock(st >= 0 ? lock : &next);
+  if (st >= 0) *lock = next;
+  return st;
+}
+
+// *lock: of the path, or -1.
+static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binary* bytes,
+                             int* lock) {
   cpli_hash hash = cpli_hash_begin();
   head h = expected;
   cpli_new_file f;
@@ -238,7 +295,7 @@ static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binar
   if (st < 0) return st;
   if (cpli_file_write(f.fd, &h, sizeof h) == sizeof h &&
       cpli_file_write(f.fd, bytes->data, bytes->size) == bytes->size)
-    return cpli_new_file_commit(&f);
+    return commit(&f, lock);
   st = cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be written: %s", strerror(errno));
   cpli_new_file_discard(&f);
   return st;
@@ -403,7 +460,10 @@ static cpl_status write_checkpoint(cpl_simulation* r, const cpl_checkpoints_def*
                       .state = *state,
                       .history = *history};
   if (st >= 0) st = cpli_serial_put(&file, &room, list_file, &k, &bytes, &ignored);
-  if (st >= 0) st = write_file(ctx, def->path, &bytes);
+  const char* locked = r->checkpoints.def.path;
+  int none = -1;
+  bool own = locked != NULL && strcmp(locked, def->path) == 0;
+  if (st >= 0) st = write_file(ctx, def->path, &bytes, own ? &r->checkpoints.lock : &none);
   cpli_serial_free(ctx, &room);
   return st;
 }
@@ -463,6 +523,7 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
                   "checkpoints need a path, and a time between two of them that is not negative");
   if (st >= 0) st = cannot(r);
   if (st >= 0) st = check_replaced(r->s->base.ctx, k->def.path);  // before results are
+  if (st >= 0 && k->lock < 0) st = lock_file(r->s->base.ctx, k->def.path, k);
   if (st >= 0 && r->def.resume == NULL) {
     st = find_restarts(r);
     k->barrier = 1;
@@ -471,6 +532,7 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
   cpl_status written = CPL_OK;
   if (st >= 0) st = checkpoint(r, &k->def, true, &complete, &written);
   k->due = cpli_now() + (k->def.every > 0 ? k->def.every : INFINITY);
+  if (st < 0 || written < 0) remove_empty(k);
   return st < 0 ? st : written;
 }
 
@@ -493,6 +555,7 @@ cpl_status cpli_checkpoints_step(cpl_simulation* r, bool last) {
 }
 
 void cpli_checkpoints_close(cpl_simulation* r) {
+  unlock(&r->checkpoints.lock);
   cpli_serial_free(r->s->base.ctx, &r->checkpoints.state);
   cpli_serial_free(r->s->base.ctx, &r->checkpoints.history);
 }

@@ -366,6 +366,7 @@ cpl_status cpli_run_open(run* r, cpl_stepper* s, const cpl_run_def* given) {
              .dense = s->base.can.dense_output,
              .tolerance = cpli_master_tolerance(s),
              .since = cpli_now(),
+             .checkpoints = {.lock = -1},
              .skip = 1};
   r->shown = r->looked = r->since;
   if (st >= 0) st = cpli_adopt_stepper(s);

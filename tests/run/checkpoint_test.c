@@ -346,7 +346,6 @@ static void the_first_one_must_be_written(void** state) {
   release(&f);
 }
 
-// The disk is full, or the folder is gone, from half of the run on.
 static void other_files_are_not_replaced(void** state) {
   static const char text[] = "time,x\n0,1\n";
   for (int i = 0; i < 3; i++) {  // a table, an empty file, the checkpoint that is there then
@@ -369,6 +368,45 @@ static void other_files_are_not_replaced(void** state) {
   CHECK_CONTAINS(cpl_context_error(*state), "/dev/zero: this is no checkpoint");
 }
 
+static cpl_status fail_to_note(void* user, cpl_binary* extra) {
+  (void)user, (void)extra;
+  return CPL_ERR_IO;
+}
+
+// The lock goes from file to file with the name, and ends with the run.
+static void two_runs_do_not_share_a_file(void** state) {
+  fixture first, second;
+  unlink("a.state");
+  CHECK_OK(*state, make(*state, true, &first));
+  first.run.checkpoints = &first.where;
+  CHECK_OK(*state, cpl_simulation_create(first.stepper, &first.run, &first.sim));
+  CHECK_OK(*state, cpl_simulation_start(first.sim));
+  for (int i = 0; i < 4; i++) {  // after the first checkpoint, two more of the run, and its end
+    CHECK_OK(*state, make(*state, true, &second));
+    second.run.checkpoints = &second.where;
+    CHECK_INT(go(&second), i < 3 ? CPL_ERR_INPUT : CPL_OK);
+    if (i < 3) CHECK_CONTAINS(cpl_context_error(*state), "a.state: another run is writing");
+    release(&second);
+    if (i == 0) CHECK_OK(*state, cpl_simulation_checkpoint(first.sim, &first.where));
+    if (i == 1) CHECK_OK(*state, cpl_simulation_advance(first.sim, first.run.stop_time));
+    if (i == 2) release(&first);
+  }
+}
+
+// A file that was made for a run that could not begin does not stay.
+static void a_run_that_fails_leaves_no_file(void** state) {
+  fixture f;
+  CHECK_OK(*state, make(*state, true, &f));
+  f.where.path = "none.state";
+  f.where.identity = "a";
+  f.where.on_checkpoint = fail_to_note;
+  f.run.checkpoints = &f.where;
+  CHECK_INT(go(&f), CPL_ERR_IO);
+  CHECK(access("none.state", F_OK) != 0);
+  release(&f);
+}
+
+// The disk is full, or the folder is gone, from half of the run on.
 static void fill_disk(void* user, double t) {
   struct rlimit small = {16, RLIM_INFINITY};
   (void)user;
@@ -483,6 +521,8 @@ int main(void) {
       cmocka_unit_test(other_runs_are_refused),
       cmocka_unit_test(the_first_one_must_be_written),
       cmocka_unit_test(other_files_are_not_replaced),
+      cmocka_unit_test(two_runs_do_not_share_a_file),
+      cmocka_unit_test(a_run_that_fails_leaves_no_file),
       cmocka_unit_test(later_ones_may_fail),
       cmocka_unit_test(a_cancelled_run_leaves_a_checkpoint),
       cmocka_unit_test(every_failed_allocation_is_survived),
