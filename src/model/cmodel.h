@@ -27,6 +27,10 @@ typedef struct cpli_cmodel_host {
   const char* (*call)(const char* function, void (*run)(void* user), void* user);
   /// What a call with that text did: "crashed". Given where `call` is.
   const char* (*verb)(const char* crash);
+  /// The modes of floating-point arithmetic, and back to them; `call` puts them back, too. Given
+  /// where it is.
+  uint32_t (*modes)(void);
+  void (*put_back)(uint32_t modes);
   /// Runs work(user, result), which calls the model before it runs, in another process, and returns
   /// what it wrote to result[size]. Nullable: it is run in this one.
   cpl_status (*in_child)(struct cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,

@@ -6,7 +6,6 @@
 // the rounding or the like, all are evaluated again, each function with the modes of the caller.
 #include <assert.h>
 
-#include "base/float_modes.h"
 #include "model/cmodel_instance.h"
 
 typedef struct batch {
@@ -17,12 +16,13 @@ typedef struct batch {
   const char* function;  // of it
   bool refused;          // it may not be called
   int result;
-  bool careful;    // the modes are put back behind every function
+  const cpli_cmodel_host* host;
   uint32_t modes;  // of the caller
+  bool careful;    // they are put back behind every function
 } batch;
 
 static void put_back(const batch* b) {
-  if (b->careful && cpli_float_modes() != b->modes) cpli_float_put_back(b->modes);
+  if (b->careful && b->host->modes() != b->modes) b->host->put_back(b->modes);
 }
 
 static void set_point(cpli_c_instance* in, const batch* b) {
@@ -94,10 +94,10 @@ static void evaluate_all(batch* b) {
 
 static void evaluate(void* user) {
   batch* b = user;
-  b->modes = cpli_float_modes();
+  if (b->host->modes != NULL) b->modes = b->host->modes();
   evaluate_all(b);
-  if (cpli_float_modes() == b->modes) return;
-  cpli_float_put_back(b->modes);
+  if (b->host->modes == NULL || b->host->modes() == b->modes) return;
+  b->host->put_back(b->modes);
   b->careful = true;
   evaluate_all(b);
 }
@@ -107,7 +107,7 @@ cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_ev
   const char* all = e->dx != NULL ? "derivatives" : "output_values";
   const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
   const char* crash = NULL;
-  batch b = {.models = models, .n = n, .e = e, .function = all};
+  batch b = {.models = models, .n = n, .e = e, .function = all, .host = host};
   if (host->call != NULL) crash = host->call(all, evaluate, &b);
   else evaluate(&b);
   *done = b.at;

@@ -80,6 +80,8 @@ static cpl_status describe(csource* src, const cpl_model_def* def, cpli_cmodel_h
                            bool detect) {
   host.call = cpli_probe_call;
   host.verb = cpli_guard_verb;
+  host.modes = cpli_probe_modes;
+  host.put_back = cpli_probe_put_back;
   host.tangent = src->tangent;
   cpl_status st = cpli_cmodel_create_hosted(src->base.ctx, def, detect, &host, &src->cm);
   if (st < 0)

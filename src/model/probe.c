@@ -35,6 +35,10 @@ const char* cpli_probe_call(const char* function, void (*run)(void* user), void*
   return crash != 0 ? cpli_guard_text(crash) : NULL;
 }
 
+uint32_t cpli_probe_modes(void) { return cpli_float_modes(); }
+
+void cpli_probe_put_back(uint32_t modes) { cpli_float_put_back(modes); }
+
 static _Noreturn void work_in_child(cpli_channel* ch, cpl_context* ctx, cpli_probe_fn* work,
                                     void* user) {
   outcome* o = (outcome*)ch->data;

@@ -14,6 +14,8 @@ cpl_status cpli_c_open_isolated(cpl_context* ctx, const char* path, double call_
 
 /// cpli_cmodel_host.call: crashes are caught, and the name of the function is published.
 const char* cpli_probe_call(const char* function, void (*run)(void* user), void* user);
+uint32_t cpli_probe_modes(void);
+void cpli_probe_put_back(uint32_t modes);
 
 /// cpli_cmodel_host.in_child: in a child.
 cpl_status cpli_probe_isolated(cpli_cmodel* cm, cpli_probe_fn* work, void* user, void* result,
