@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "format/encoding.h"
 #include "format/file.h"
 #include "format/source_loc.h"
 #include "ssp/ssp.h"
@@ -22,6 +23,14 @@ void cpli_stem_of(const char* path, char* out, size_t size) {
   const char* dot = strrchr(name, '.');
   size_t n = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
   snprintf(out, size, "%.*s", (int)n, name);
+}
+
+void cpli_make_portable(char* name) {
+  const size_t size = strlen(name);
+  for (size_t i = 0; i < size; i++)
+    if (strchr("\\:*?\"<>|#", name[i]) != NULL || (unsigned char)name[i] < ' ' || name[i] == 0x7f)
+      name[i] = '_';
+  for (size_t i = 0; (i += cpli_utf8_prefix(name + i, size - i)) < size; i++) name[i] = '_';
 }
 
 void cpli_free_name(const char* folder, const char* stem, const char* ending,

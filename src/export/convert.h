@@ -19,6 +19,10 @@ enum { CPLI_LARGEST_FILE = 1 << 30 };  // bytes of a file that is copied
 /// The name of a path without folders and ending.
 void cpli_stem_of(const char* path, char* out, size_t size);
 
+/// Replaces by '_' what names of files in archives cannot have everywhere: control characters,
+/// bytes that are no UTF-8, and characters that are something else on other systems.
+void cpli_make_portable(char* name);
+
 /// "folder/stem.ending", or with a number, "folder/stem_2.ending", where `is_taken`. `out` has
 /// PATH_MAX bytes.
 void cpli_free_name(const char* folder, const char* stem, const char* ending,

@@ -53,7 +53,20 @@ cpl_status cpli_collect_bytes(cpli_source_files* files, const char* name, char* 
   return add(files, name, bytes, size);
 }
 
+// What every FMU has does not replace what the model has.
+static cpl_status check_free(const cpli_source_files* files, const char* name) {
+  for (size_t i = 0; i < files->n; i++) {
+    if (strcmp(files->items[i].name, name) == 0)
+      return cpl_fail(files->ctx, CPL_ERR_INPUT,
+                      "%s is also the name of a file that every FMU has: rename that of the model",
+                      name);
+  }
+  return CPL_OK;
+}
+
 cpl_status cpli_collect_text(cpli_source_files* files, const char* name, const char* text) {
+  cpl_status st = check_free(files, name);
+  if (st < 0) return st;
   return add(files, name, cpli_strdup(files->ctx, text), strlen(text));
 }
 
@@ -124,16 +137,18 @@ static cpl_status add_headers(cpli_source_files* files, char* rule, const char* 
 
 cpl_status cpli_collect_model(cpli_source_files* files, const char* model, const char* include,
                               const char* work_folder, bool rename_include) {
-  char rule_path[PATH_MAX];
+  char rule_path[PATH_MAX], name[NAME_MAX + 1];
   char* rule = NULL;
   size_t size = 0;
   const char* slash = strrchr(model, '/');
   snprintf(rule_path, sizeof rule_path, "%s/headers.d", work_folder);
+  snprintf(name, sizeof name, "%s", slash != NULL ? slash + 1 : model);
+  cpli_make_portable(name);
   char* argument = cpli_file_argument(files->ctx, model);
   if (argument == NULL) return cpli_nomem(files->ctx);
   const char* args[] = {"-std=c17", "-MM", "-MT",     "model",  "-I",
                         include,    "-o",  rule_path, argument, NULL};
-  cpl_status st = add_own(files, model, slash != NULL ? slash + 1 : model, rename_include);
+  cpl_status st = add_own(files, model, name, rename_include);
   if (st >= 0) st = cpli_run_compiler(files->ctx, model, args);
   if (st >= 0) st = cpli_file_read(files->ctx, rule_path, LARGEST, &rule, &size);
   if (st >= 0) st = add_headers(files, rule, model, include, rename_include);
@@ -214,7 +229,8 @@ cpl_status cpli_collect_folder(cpli_source_files* files, const char* folder, con
     size_t size = 0;
     snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
     bool wanted = st >= 0 && is_wanted(entries[i]->d_name, only, without);
-    if (wanted) st = cpli_file_read(files->ctx, path, LARGEST, &text, &size);
+    if (wanted) st = check_free(files, entries[i]->d_name);
+    if (wanted && st >= 0) st = cpli_file_read(files->ctx, path, LARGEST, &text, &size);
     if (wanted && st >= 0) st = add(files, entries[i]->d_name, text, size);
     free(entries[i]);
   }

@@ -79,13 +79,13 @@ static cpl_status place(pack* p, const char* path, const char* folder, const cha
                         const char* inside, const char** out) {
   char stem[200], name[PATH_MAX];
   cpli_stem_of(path, stem, sizeof stem);
-  for (char* c = stem; *c != '\0'; c++)
-    if (strchr("\\:*?\"<>|#", *c) != NULL || (unsigned char)*c < ' ') *c = '_';
+  cpli_make_portable(stem);
   cpli_free_name(folder, stem, ending, is_taken, p, name);
   if (!cpli_grow(p->ctx, (void**)&p->files, &p->cap_files, p->n_files, sizeof *p->files))
     return cpli_nomem(p->ctx);
   size_t len = strlen(name);
   if (inside != NULL) snprintf(name + len, sizeof name - len, "/%s", inside);
+  cpli_make_portable(name + len);
   placed one = {cpli_arena_strdup(&p->arena, path), cpli_arena_strdup(&p->arena, name)};
   if (one.path == NULL || one.name == NULL) return cpli_nomem(p->ctx);
   p->files[p->n_files++] = one;

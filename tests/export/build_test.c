@@ -146,6 +146,59 @@ static void sources_are_enough_for_model_exchange(void** state) {
   sources_compile_alone("tests/export/stopper.c", "_2_stops___more", "-std=c11");
 }
 
+static void copy_file(cpl_context* ctx, const char* from, const char* to) {
+  char* text = NULL;
+  size_t size = 0;
+  CHECK_OK(ctx, cpli_file_read(ctx, from, 1 << 20, &text, &size));
+  CHECK_OK(ctx, cpli_file_make(ctx, to, text, size));
+  cpli_free(ctx, text);
+}
+
+// Archives, and other systems, do not have every name that a file can have here.
+static void names_of_sources_are_portable(void** state) {
+  (void)state;
+  static const struct {
+    const char *name, *inside;
+  } cases[] = {{"new\nline.c", "new_line.c"},       {"\x1b[1m\x7f.c", "_[1m_.c"},
+               {"a:b\\c*?.c", "a_b_c__.c"},         {"bad\xff\xc3.c", "bad__.c"},
+               {"\xc3\xbc'x\".c", "\xc3\xbc'x_.c"}, {"-o @a%s.c", "-o @a%s.c"}};
+  for (size_t i = 0; i < CPLI_COUNT(cases); i++) {
+    cpl_context* ctx = test_context();
+    cpl_build_def def = cpl_default_build_def();
+    char inside[64];
+    cpli_zip* zip = NULL;
+    copy_file(ctx, test_path("examples/van_der_pol/van_der_pol.c"), cases[i].name);
+    def.model = cases[i].name;
+    def.output = "portable.fmu";
+    def.fmi_version = 2 + (int)(i % 2);
+    CHECK_OK(ctx, cpl_fmu_build(ctx, &def, NULL, 0));
+    snprintf(inside, sizeof inside, "sources/%s", cases[i].inside);
+    CHECK_OK(ctx, cpli_zip_open(ctx, "portable.fmu", NULL, &zip));
+    CHECK(cpli_zip_has(zip, inside));
+    cpli_zip_close(zip);
+    unlink(cases[i].name);
+    cpl_context_destroy(ctx);
+  }
+}
+
+// No source of the model takes the place of one that every FMU has.
+static void names_of_the_runtime_are_refused(void** state) {
+  (void)state;
+  static const char* const names[] = {"base_memory.c", "fmu_config.c"};
+  cpl_context* ctx = test_context();
+  for (size_t i = 0; i < CPLI_COUNT(names); i++) {
+    cpl_build_def def = cpl_default_build_def();
+    copy_file(ctx, test_path("examples/van_der_pol/van_der_pol.c"), names[i]);
+    def.model = names[i];
+    def.output = "taken.fmu";
+    CHECK_INT(cpl_fmu_build(ctx, &def, NULL, 0), CPL_ERR_INPUT);
+    CHECK_CONTAINS(cpl_context_error(ctx), names[i]);
+    CHECK(access("taken.fmu", F_OK) != 0);
+    unlink(names[i]);
+  }
+  cpl_context_destroy(ctx);
+}
+
 static void failures_are_explained(void** state) {
   (void)state;
   cpl_context* ctx = test_context();
@@ -177,6 +230,8 @@ int main(void) {
       cmocka_unit_test(the_description_tells_structure_and_units),
       cmocka_unit_test(only_fmi_functions_are_exported),
       cmocka_unit_test(sources_are_enough_for_model_exchange),
+      cmocka_unit_test(names_of_sources_are_portable),
+      cmocka_unit_test(names_of_the_runtime_are_refused),
       cmocka_unit_test(failures_are_explained),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
