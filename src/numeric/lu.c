@@ -17,10 +17,33 @@ static double largest_of(const double* column, int32_t n) {
   return max;
 }
 
-// The inner loop of both functions, written for vectorisation.
+// The inner loops of both functions, written for vectorisation. Two columns at a time need half the
+// loads and stores; the operations on each element and their order are those of one after the other.
 static inline void subtract(double* restrict to, const double* restrict from, double times,
                             int32_t first, int32_t end) {
   for (int32_t i = first; i < end; i++) to[i] -= from[i] * times;
+}
+
+static inline void subtract_two(double* restrict to, const double* restrict from, double times,
+                                const double* restrict then, double times_then, int32_t first,
+                                int32_t end) {
+  for (int32_t i = first; i < end; i++) to[i] = to[i] - from[i] * times - then[i] * times_then;
+}
+
+// Applies the finished columns before column k to it; those of uncoupled models have a zero there.
+static void apply_finished(const double* m, double* column, int32_t k, int32_t n) {
+  for (int32_t j = 0; j < k;) {
+    const double* before = m + (size_t)j * (size_t)n;
+    const double top = column[j++];
+    if (top == 0) continue;
+    const double next = j < k ? column[j] - before[j] * top : 0;
+    if (next == 0) {
+      subtract(column, before, top, j, n);
+      continue;
+    }
+    column[j++] = next;
+    subtract_two(column, before, top, before + n, next, j, n);
+  }
 }
 
 int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
@@ -35,12 +58,7 @@ int32_t cpli_lu_factor(double* m, int32_t* pivot, int32_t n) {
       column[pivot[j]] = column[j];
       column[j] = top;
     }
-    for (int32_t j = 0; j < k; j++) {
-      const double* before = m + (size_t)j * (size_t)n;
-      double top = column[j];
-      if (top == 0) continue;  // blocks of uncoupled models
-      subtract(column, before, top, j + 1, n);
-    }
+    apply_finished(m, column, k, n);
     int32_t best = k;
     for (int32_t i = k + 1; i < n; i++) {
       if (fabs(column[i]) > fabs(column[best])) best = i;
@@ -69,15 +87,18 @@ void cpli_lu_solve(const double* m, const int32_t* pivot, int32_t n, double* b) 
     b[pivot[k]] = b[k];
     b[k] = top;
   }
-  for (int32_t k = 0; k < n; k++) {
+  for (int32_t k = 0; k + 1 < n; k += 2) {
     const double* column = m + (size_t)k * (size_t)n;
-    subtract(b, column, b[k], k + 1, n);
+    b[k + 1] -= column[k + 1] * b[k];
+    subtract_two(b, column, b[k], column + n, b[k + 1], k + 2, n);
   }
-  for (int32_t k = n - 1; k >= 0; k--) {
+  for (int32_t k = n - 1; k > 0; k -= 2) {
     const double* column = m + (size_t)k * (size_t)n;
     b[k] /= column[k];
-    subtract(b, column, b[k], 0, k);
+    b[k - 1] = (b[k - 1] - column[k - 1] * b[k]) / column[k - 1 - n];
+    subtract_two(b, column, b[k], column - n, b[k - 1], 0, k - 1);
   }
+  if (n % 2 == 1) b[0] /= m[0];
 }
 
 // The power of two closest to 1 / sqrt(size); 1 for size zero.
