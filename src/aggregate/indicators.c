@@ -126,7 +126,8 @@ cpl_status cpli_aggregate_indicators(cpl_model* m, double* z) {
   if (st == CPL_OK && a->n_part_indicators > 0)
     st = cpli_each_part(a, a->indicators_of, part_indicators, &(indicators){a, z});
   z += a->n_part_indicators;
-  for (int32_t i = 0; i < a->n_links && st == CPL_OK; i++) {
+  const int32_t n_links = a->n_link_indicators > 0 ? a->n_links : 0;
+  for (int32_t i = 0; i < n_links && st == CPL_OK; i++) {
     cpli_coupling_edge* l = &a->links[i];
     st = function_indicators(a, &l->def.function, l->sources, l->n_sources, l->values, z);
     z += l->def.function.n_indicators;

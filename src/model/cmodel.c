@@ -190,49 +190,44 @@ static cpl_status evaluate_indicators(cpli_c_instance* in, double* z) {
 
 //------------------------------------ values ------------------------------------
 
-// The same for references of any kinds.
-static cpl_status need_each(cpli_c_instance* in, const uint32_t* refs, size_t n) {
+// What has to be computed for a reference: derivatives, outputs, algebraic variables or nothing.
+static cpl_status need(cpli_c_instance* in, uint32_t ref) {
   const cpli_layout* at = &in->cm->at;
-  bool dx = false, y = false, a = false, g = false, other = false;
-  for (size_t i = 0; i < n; i++) {
-    if (refs[i] >= at->n) {
-      return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, in->t,
-                         "there is no value reference %u", (unsigned)refs[i]);
-    }
-    if (refs[i] >= at->g) g = true;
-    else if (refs[i] >= at->a) a = true;
-    else if (refs[i] >= at->y) y = true;
-    else if (refs[i] >= at->dx) dx = true;
-    else other = true;
+  if (ref >= at->n) {
+    return cpl_fail_in(in->base.base.ctx, CPL_ERR_INPUT, in->base.base.name, NULL, in->t,
+                       "there is no value reference %u", (unsigned)ref);
   }
-  cpl_status st = CPL_OK;
-  if (dx) st = need_derivatives(in);
-  if (st == CPL_OK && y) st = need_outputs(in);
-  if (st == CPL_OK && a) st = cpli_cmodel_need_algebraics(in);
-  if (st == CPL_OK && g) st = cpli_cmodel_need_residuals(in);
-  if (st == CPL_OK && other) st = cpli_cmodel_initialize(in);
-  return st;
+  if (ref >= at->g) return cpli_cmodel_need_residuals(in);
+  if (ref >= at->a) return cpli_cmodel_need_algebraics(in);
+  if (ref >= at->y) return need_outputs(in);
+  if (ref >= at->dx) return need_derivatives(in);
+  return cpli_cmodel_initialize(in);
 }
 
-// What has to be computed for the references: derivatives, outputs or nothing.
-static cpl_status need(cpli_c_instance* in, const uint32_t* refs, size_t n) {
-  const cpli_layout* at = &in->cm->at;
-  uint32_t min = UINT32_MAX, max = 0;
-  for (size_t i = 0; i < n; i++) {
-    min = refs[i] < min ? refs[i] : min;
-    max = refs[i] > max ? refs[i] : max;
+// Copies values up to the first one that may not be known, and returns where that is.
+static size_t copy_known(const cpli_c_instance* in, const uint32_t* refs, size_t n, size_t i,
+                         double* values) {
+  const uint32_t dx = in->cm->at.dx, y = in->cm->at.y, a = in->cm->at.a;
+  const double* v = in->v;
+  for (; i < n; i++) {
+    const uint32_t ref = refs[i];
+    if (ref >= dx && !(ref < y ? in->dx_known : in->y_known && ref < a)) break;
+    values[i] = v[ref];
   }
-  if (n > 0 && max < at->dx) return cpli_cmodel_initialize(in);
-  if (n > 0 && min >= at->y && max < at->a) return need_outputs(in);
-  if (n > 0 && min >= at->dx && max < at->y) return need_derivatives(in);
-  return need_each(in, refs, n);
+  return i;
 }
 
+// Values of a kind are computed where the first of them is read.
 static cpl_status get_real(cpl_component* c, const uint32_t* refs, size_t n, double* values) {
   cpli_c_instance* in = self_of(c);
-  cpl_status st = need(in, refs, n);
+  cpl_status st = cpli_cmodel_initialize(in);
   if (st != CPL_OK) return st;
-  for (size_t i = 0; i < n; i++) values[i] = in->v[refs[i]];
+  for (size_t i = copy_known(in, refs, n, 0, values); i < n;) {
+    st = need(in, refs[i]);
+    if (st != CPL_OK) return st;
+    values[i] = in->v[refs[i]];
+    i = copy_known(in, refs, n, i + 1, values);
+  }
   return CPL_OK;
 }
 
@@ -281,9 +276,10 @@ static cpl_status set_real(cpl_component* c, const uint32_t* refs, size_t n, con
 static cpl_status get_integer(cpl_component* c, cpl_type type, const uint32_t* refs, size_t n,
                               int64_t* values) {
   cpli_c_instance* in = self_of(c);
-  cpl_status st = need(in, refs, n);
-  if (st != CPL_OK) return st;
+  cpl_status st = CPL_OK;
   for (size_t i = 0; i < n && st == CPL_OK; i++) {
+    st = need(in, refs[i]);
+    if (st != CPL_OK) break;
     double value = in->v[refs[i]];
     st = check_whole(in, refs[i]);
     if (st == CPL_OK) values[i] = type == CPL_BOOLEAN ? value != 0 : (int64_t)value;

@@ -25,6 +25,7 @@ typedef struct pattern {
   uint8_t** kind;  // per row its columns: 0 none, else 1 + cpl_dependency_kind; NULL: all 0
   uint8_t* all;    // memory of all rows; NULL: each row has its own
   bool* known;     // rows: false, depends on everything
+  uint32_t* outputs;  // scratch: their references
   cpl_origin origin;
 } pattern;
 
@@ -101,10 +102,7 @@ static cpl_status go_to_point(pattern* p, cpl_model* m, int point, double* x) {
 static cpl_status evaluate(pattern* p, cpl_model* m, double* out) {
   const cpli_layout* at = &p->cm->at;
   cpl_status st = m->ops->get_derivatives(m, out);
-  for (uint32_t i = 0; i < at->ny && st == CPL_OK; i++) {
-    uint32_t ref = at->y + i;
-    st = m->base.ops->get_real(&m->base, &ref, 1, &out[at->nx + i]);
-  }
+  if (st == CPL_OK) st = m->base.ops->get_real(&m->base, p->outputs, at->ny, out + at->nx);
   if (st == CPL_OK && p->residuals) st = m->ops->dae->get_residuals(m, out + at->nx + at->ny);
   return st;
 }
@@ -148,9 +146,12 @@ static cpl_status detect(pattern* p) {
   cpl_model* m = NULL;
   int good = 0;
   double* work = cpli_alloc(ctx, at->nx + 2 * (size_t)p->rows, sizeof *work);
-  cpl_status st =
-      work != NULL ? cpli_cmodel_instance(p->cm, ctx, p->cm->desc.name, &m) : cpli_nomem(ctx);
+  p->outputs = cpli_alloc(ctx, at->ny, sizeof *p->outputs);
+  cpl_status st = work != NULL && p->outputs != NULL
+                      ? cpli_cmodel_instance(p->cm, ctx, p->cm->desc.name, &m)
+                      : cpli_nomem(ctx);
   if (st < 0) goto done;
+  for (uint32_t i = 0; i < at->ny; i++) p->outputs[i] = at->y + i;
   double *x = work, *base = x + at->nx, *moved = base + p->rows;
   for (int point = 0; point < POINTS; point++) {
     uint64_t seed = (uint64_t)point + 1;
@@ -172,6 +173,8 @@ static cpl_status detect(pattern* p) {
 done:
   if (m != NULL) m->base.ops->destroy(&m->base);
   cpli_free(ctx, work);
+  cpli_free(ctx, p->outputs);
+  p->outputs = NULL;
   return st;
 }
 
