@@ -103,6 +103,7 @@ typedef struct cpli_eval_op {
   int32_t merged;                  // number of its couplings, the last ones, that sets compute
   int32_t first_batch, n_batches;  // of its couplings, the first ones
   bool last;                       // a set after which nothing else is done with its component
+  bool in_row;  // a get or set of Reals whose nodes follow each other: no copies are needed
 } cpli_eval_op;
 
 // Couplings of one operation that compute the same of different sources, next to each other.

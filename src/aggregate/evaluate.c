@@ -147,6 +147,7 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   const uint32_t* refs = p->refs + op->first;
   const int32_t* nodes = p->nodes + op->first;
   size_t n = (size_t)op->count;
+  if (op->in_row) return c->ops->get_real(c, refs, n, a->value + nodes[0]);
   if (op->type == CPL_REAL) {
     double* reals = reals_of(a, p, op, worker);
     cpl_status st = c->ops->get_real(c, refs, n, reals);
@@ -165,6 +166,14 @@ static double input(cpli_aggregate* a, const cpli_wire* w, int32_t node) {
   return a->value[node];
 }
 
+// The same for inputs whose nodes follow each other.
+static void set_row(const double* value, const cpli_wire* wires, size_t n, double* to) {
+  for (size_t i = 0; i < n; i++) {
+    const cpli_wire* w = &wires[i];
+    if (w->source >= 0) to[i] = w->factor * value[w->source] + w->offset;
+  }
+}
+
 static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
                       int32_t worker) {
   cpl_component* c = &a->parts[op->part].m->base;
@@ -172,6 +181,10 @@ static cpl_status set(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
   const int32_t* nodes = p->nodes + op->first;
   const cpli_wire* wires = p->wires + op->first;
   size_t n = (size_t)op->count;
+  if (op->in_row) {
+    set_row(a->value, wires, n, a->value + nodes[0]);
+    return c->ops->set_real(c, refs, n, a->value + nodes[0]);
+  }
   if (op->type == CPL_REAL) {
     double* reals = reals_of(a, p, op, worker);
     for (size_t i = 0; i < n; i++) reals[i] = input(a, &wires[i], nodes[i]);

@@ -302,23 +302,71 @@ static void swap_levels(cpli_blocks* b) {
   b->late = level;
 }
 
-// A component that was set recomputes everything at the next get. So each value is computed as late
-// as possible where that needs fewer calls than as early as possible.
-static size_t choose_levels(const cpli_aggregate* a, cpli_blocks* b, cpli_eval_plan_kind kind,
-                            sorter* s) {
-  size_t n = list_items(a, b, kind, s);
-  size_t early = count_calls(a, s->items, n);
-  swap_levels(b);
-  list_items(a, b, kind, s);
-  if (count_calls(a, s->items, n) < early) return n;
-  swap_levels(b);
-  return list_items(a, b, kind, s);
+// Inputs that only derivatives depend on, of components with other inputs on an earlier level: they
+// are set together with these where they can be. Lowers late levels; *any: of some.
+static cpl_status join_sets(builder* b, cpli_blocks* bl, bool* any) {
+  const cpli_aggregate* a = b->a;
+  const size_t n_nodes = (size_t)a->n_nodes;
+  bool* leads = cpli_alloc(b->graph.ctx, n_nodes, sizeof *leads);              // somewhere
+  int32_t* last = cpli_alloc(b->graph.ctx, (size_t)a->n_parts, sizeof *last);  // from 1; 0: none
+  cpl_status st = leads != NULL && last != NULL ? CPL_OK : cpli_nomem(b->graph.ctx);
+  for (size_t e = 0; e < b->graph.n_edges && st >= 0; e++) leads[b->graph.from[e]] = true;
+  for (int32_t i = 0; i < a->n_nodes && st >= 0; i++) {
+    const cpli_node* node = &a->nodes[i];
+    const int32_t k = bl->block[i];
+    if (node->kind != CPLI_NODE_INPUT || !leads[i] || bl->n_torn[k] > 0) continue;
+    if (bl->late[k] >= last[node->part]) last[node->part] = bl->late[k] + 1;
+  }
+  *any = false;
+  for (int32_t i = 0; i < a->n_nodes && st >= 0; i++) {
+    const cpli_node* node = &a->nodes[i];
+    const int32_t k = bl->block[i], to = node->part >= 0 ? last[node->part] - 1 : -1;
+    if (node->kind != CPLI_NODE_INPUT || leads[i] || to < bl->level[k] || to >= bl->late[k])
+      continue;
+    bl->late[k] = to;
+    *any = true;
+  }
+  cpli_free(b->graph.ctx, leads);
+  cpli_free(b->graph.ctx, last);
+  return st >= 0 && *any ? cpli_blocks_follow_late(&b->graph, bl) : st;
 }
 
-static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_kind kind) {
+// A component that was set recomputes everything at the next get. So each value is computed as late
+// as possible where that needs fewer calls than as early as possible.
+static cpl_status choose_levels(builder* b, cpli_blocks* bl, sorter* s, size_t* n) {
+  const cpli_aggregate* a = b->a;
+  const size_t size = (size_t)bl->n_blocks * sizeof *bl->late;
+  bool joined = false;
+  *n = list_items(a, bl, b->kind, s);
+  size_t early = count_calls(a, s->items, *n);
+  swap_levels(bl);
+  list_items(a, bl, b->kind, s);
+  size_t late = count_calls(a, s->items, *n);
+  swap_levels(bl);
+  cpl_status st = CPL_OK;
+  if (b->kind == CPLI_PLAN_CONTINUOUS) {
+    int32_t* kept = cpli_alloc(b->graph.ctx, size, 1);
+    st = kept != NULL ? CPL_OK : cpli_nomem(b->graph.ctx);
+    if (st >= 0) memcpy(kept, bl->late, size);
+    if (st >= 0) st = join_sets(b, bl, &joined);
+    swap_levels(bl);
+    if (st >= 0 && joined) list_items(a, bl, b->kind, s);
+    const size_t together = st >= 0 && joined ? count_calls(a, s->items, *n) : late;
+    swap_levels(bl);
+    if (st >= 0 && !(together < late)) memcpy(bl->late, kept, size);
+    if (together < late) late = together;
+    cpli_free(b->graph.ctx, kept);
+  }
+  if (late < early) swap_levels(bl);
+  list_items(a, bl, b->kind, s);
+  return st;
+}
+
+static cpl_status schedule(builder* build, cpli_eval_plan* p) {
+  cpli_aggregate* a = build->a;
   cpli_blocks* b = p->blocks;
   cpl_status st = CPL_OK;
-  size_t n_blocks = (size_t)b->n_blocks;
+  size_t n_blocks = (size_t)b->n_blocks, n = 0;
   item* room = cpli_alloc(p->ctx, 2 * n_blocks, sizeof *room);
   int32_t* nodes = cpli_alloc(p->ctx, n_blocks, sizeof *nodes);
   // keys: types, components, levels
@@ -328,7 +376,7 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
   if (b->n_blocks + 1 > s.n_start) s.n_start = b->n_blocks + 1;
   s.start = cpli_alloc(p->ctx, (size_t)s.n_start + 2, sizeof *s.start);
   if (room == NULL || nodes == NULL || s.start == NULL) st = cpli_nomem(p->ctx);
-  size_t n = st >= 0 ? choose_levels(a, b, kind, &s) : 0;
+  if (st >= 0) st = choose_levels(build, b, &s, &n);
   const item* items = s.items;
   for (size_t i = 0; i < n && st >= 0;) {
     size_t count = 0, since = p->n_ops;
@@ -343,6 +391,15 @@ static cpl_status schedule(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_plan_
   cpli_free(p->ctx, nodes);
   cpli_free(p->ctx, s.start);
   return st;
+}
+
+static void find_rows(cpli_eval_plan* p) {
+  for (size_t k = 0; k < p->n_ops; k++) {
+    cpli_eval_op* op = &p->ops[k];
+    op->in_row = (op->kind == CPLI_OP_GET || op->kind == CPLI_OP_SET) && op->type == CPL_REAL;
+    for (int32_t i = op->first + 1; i < op->first + op->count && op->in_row; i++)
+      op->in_row = p->nodes[i] == p->nodes[i - 1] + 1;
+  }
 }
 
 // Components whose last operation is a set and not in a loop: all that their derivatives depend on
@@ -437,9 +494,10 @@ cpl_status cpli_plan_make(cpli_aggregate* a, cpli_eval_plan_kind kind, cpli_eval
   p->ctx = ctx;
   builder b = {.a = a, .kind = kind};
   cpl_status st = find_blocks(&b, p);
-  if (st >= 0) st = schedule(a, p, kind);
+  if (st >= 0) st = schedule(&b, p);
   if (st >= 0) st = cpli_plan_merge(a, p);
   if (st >= 0) st = cpli_plan_batch(a, p);
+  if (st >= 0) find_rows(p);
   if (st >= 0 && kind == CPLI_PLAN_CONTINUOUS) st = plan_derivatives(a, p);
   if (st >= 0) st = cpli_segments_make(a, p, kind == CPLI_PLAN_CONTINUOUS);
   if (st >= 0) check_plan(&b, p);

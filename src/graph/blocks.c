@@ -269,10 +269,8 @@ static void find_levels(const lists* next, cpli_blocks* b) {
   }
 }
 
-static void find_late_levels(const lists* next, cpli_blocks* b) {
-  int32_t last = 0;
-  for (int32_t k = 0; k < b->n_blocks; k++) last = b->level[k] > last ? b->level[k] : last;
-  for (int32_t k = 0; k < b->n_blocks; k++) b->late[k] = last;
+// From the largest level that each may have.
+static void lower_late_levels(const lists* next, cpli_blocks* b) {
   for (int32_t i = b->n - 1; i >= 0; i--) {
     int32_t v = b->order[i], mine = b->block[v];
     for (int32_t e = next->first[v]; e < next->first[v + 1]; e++) {
@@ -280,6 +278,13 @@ static void find_late_levels(const lists* next, cpli_blocks* b) {
       if (k != mine && b->late[mine] >= b->late[k]) b->late[mine] = b->late[k] - 1;
     }
   }
+}
+
+static void find_late_levels(const lists* next, cpli_blocks* b) {
+  int32_t last = 0;
+  for (int32_t k = 0; k < b->n_blocks; k++) last = b->level[k] > last ? b->level[k] : last;
+  for (int32_t k = 0; k < b->n_blocks; k++) b->late[k] = last;
+  lower_late_levels(next, b);
 }
 
 #ifdef NDEBUG
@@ -341,6 +346,15 @@ done:
   if (st < 0) cpli_blocks_destroy(b);
   else *out = b;
   return st;
+}
+
+cpl_status cpli_blocks_follow_late(const cpli_graph* g, cpli_blocks* b) {
+  lists next = {0};
+  const bool fine = lists_make(g, g->from, g->to, &next);
+  if (fine) lower_late_levels(&next, b);
+  lists_free(g->ctx, &next);
+  if (fine) check_blocks(g, b, NULL);
+  return fine ? CPL_OK : cpli_nomem(g->ctx);
 }
 
 void cpli_blocks_destroy(cpli_blocks* b) {

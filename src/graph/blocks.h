@@ -39,4 +39,6 @@ typedef struct cpli_blocks {
 
 /// Nodes that may be torn are marked (NULL: all). Every loop must have one on every cycle.
 cpl_status cpli_blocks_find(const cpli_graph* g, const bool* may_tear, cpli_blocks** out);
+/// The caller has made some late levels smaller, at least `level`: those they depend on follow.
+cpl_status cpli_blocks_follow_late(const cpli_graph* g, cpli_blocks* b);
 void cpli_blocks_destroy(cpli_blocks* b);

@@ -22,9 +22,9 @@ typedef struct pattern {
   // derivatives, outputs, algebraic variables; states, inputs. With residuals: derivatives,
   // outputs, residuals; states, inputs, algebraic variables
   uint32_t rows, columns;
-  uint8_t** kind;  // per row its columns: 0 none, else 1 + cpl_dependency_kind; NULL: all 0
-  uint8_t* all;    // memory of all rows; NULL: each row has its own
-  bool* known;     // rows: false, depends on everything
+  uint8_t** kind;     // per row its columns: 0 none, else 1 + cpl_dependency_kind; NULL: all 0
+  uint8_t* all;       // memory of all rows; NULL: each row has its own
+  bool* known;        // rows: false, depends on everything
   uint32_t* outputs;  // scratch: their references
   cpl_origin origin;
 } pattern;

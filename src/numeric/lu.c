@@ -18,7 +18,8 @@ static double largest_of(const double* column, int32_t n) {
 }
 
 // The inner loops of both functions, written for vectorisation. Two columns at a time need half the
-// loads and stores; the operations on each element and their order are those of one after the other.
+// loads and stores; the operations on each element and their order are those of one after the
+// other.
 static inline void subtract(double* restrict to, const double* restrict from, double times,
                             int32_t first, int32_t end) {
   for (int32_t i = first; i < end; i++) to[i] -= from[i] * times;
