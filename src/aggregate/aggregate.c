@@ -596,9 +596,10 @@ static cpl_status take_parts(maker* k) {
   size_t n = (size_t)k->def->n_parts;
   cpl_model** sorted = cpli_alloc(ctx, n, sizeof *sorted);
   a->parts = cpli_arena_alloc(&a->arena, n, sizeof *a->parts);
+  a->points = cpli_arena_alloc(&a->arena, n, sizeof *a->points);
   k->position = cpli_alloc(ctx, n, sizeof *k->position);
-  cpl_status st =
-      sorted != NULL && a->parts != NULL && k->position != NULL ? CPL_OK : cpli_nomem(ctx);
+  bool fine = sorted != NULL && a->parts != NULL && a->points != NULL && k->position != NULL;
+  cpl_status st = fine ? CPL_OK : cpli_nomem(ctx);
   if (st < 0) {
     destroy_parts(k->def);
     cpli_free(ctx, sorted);

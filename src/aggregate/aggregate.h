@@ -74,7 +74,6 @@ typedef struct cpli_part {
   int32_t first_var;  // in the aggregate's variables
   int32_t first_state, n_states;
   int32_t first_indicator, n_indicators;
-  int64_t point;  // number of the point it has been given
   double next_time;
   size_t n_active;                // constraints
   bool distrusted;                // its dependencies are wrong: every output depends on every input
@@ -139,6 +138,8 @@ typedef struct cpli_eval_segment {
 typedef struct cpli_eval_call {
   int32_t task, n;   // of the segment
   int32_t operands;  // of a batch: in plan->operands, n + 1
+  bool in_row;       // a batch whose nodes follow each other
+  bool wired;        // and whose inputs include couplings that the set computes
 } cpli_eval_call;
 
 typedef struct cpli_eval_plan {
@@ -261,6 +262,7 @@ typedef struct cpli_aggregate {
   double t;
   double* x;            // states of all components
   int64_t point;        // number of the point (time and states) in continuous time
+  int64_t* points;      // by component: the number of that it has been given
   bool pending;         // some components may not have been given it: cpli_give_point()
   double* derivatives;  // of the whole, while they are evaluated; NULL: only values are
   double* value;        // of the nodes

@@ -78,7 +78,7 @@ static cpl_status give(cpli_aggregate* a, cpli_part* part) {
   if (st == CPL_OK && part->n_states > 0)
     st = part->m->ops->set_states(part->m, a->x + part->first_state);
   if (st != CPL_OK) return st;
-  part->point = a->point;
+  a->points[part - a->parts] = a->point;
   return CPL_OK;
 }
 
@@ -87,13 +87,13 @@ static cpl_status give(cpli_aggregate* a, cpli_part* part) {
 static void forget_remote_points(cpli_aggregate* a) {
   if (a->base.base.can.remote == 0 || a->phase != CPLI_PLAN_CONTINUOUS) return;
   for (int32_t k = 0; k < a->n_parts; k++)
-    if (a->parts[k].m->base.can.remote > 1) a->parts[k].point = a->point - 1;
+    if (a->parts[k].m->base.can.remote > 1) a->points[k] = a->point - 1;
   a->pending = true;
 }
 
 static cpli_task_kind kind_of_part(const void* aggregate, int32_t k) {
   const cpli_aggregate* a = aggregate;
-  if (a->parts[k].point == a->point) return CPLI_TASK_STAYS;
+  if (a->points[k] == a->point) return CPLI_TASK_STAYS;
   const int remote = a->parts[k].m->base.can.remote;
   return remote > 1 ? CPLI_TASK_REMOTE : remote > 0 ? CPLI_TASK_WAITS : CPLI_TASK_STAYS;
 }
@@ -101,7 +101,7 @@ static cpli_task_kind kind_of_part(const void* aggregate, int32_t k) {
 static cpl_status give_part(void* aggregate, int32_t k, int32_t worker) {
   cpli_aggregate* a = aggregate;
   (void)worker;
-  return a->parts[k].point != a->point ? give(a, &a->parts[k]) : CPL_OK;
+  return a->points[k] != a->point ? give(a, &a->parts[k]) : CPL_OK;
 }
 
 cpl_status cpli_give_point(cpli_aggregate* a) {
@@ -117,7 +117,7 @@ cpl_status cpli_give_point(cpli_aggregate* a) {
 }
 
 void cpli_forget_point(cpli_aggregate* a) {
-  for (int32_t k = 0; k < a->n_parts; k++) a->parts[k].point = a->point;
+  for (int32_t k = 0; k < a->n_parts; k++) a->points[k] = a->point;
   a->pending = false;
 }
 
@@ -231,7 +231,7 @@ static cpl_status derive(cpli_aggregate* a, cpli_part* part) {
 static cpl_status call(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
                        int32_t worker) {
   cpli_part* part = &a->parts[op->part];
-  cpl_status st = part->point != a->point ? give(a, part) : CPL_OK;
+  cpl_status st = a->points[op->part] != a->point ? give(a, part) : CPL_OK;
   if (st != CPL_OK) return st;
   st = op->kind == CPLI_OP_GET ? get(a, p, op, worker) : set(a, p, op, worker);
   return st == CPL_OK && op->last && a->derivatives != NULL ? derive(a, part) : st;
@@ -270,20 +270,22 @@ static cpl_status call_part(void* user, int32_t task, int32_t worker) {
 }
 
 // The arguments of all components of a batch; its operands begin with those of `op`.
-static cpl_evaluation arguments(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
-                                const int32_t* first, int32_t n, bool given, double* reals) {
+static cpl_evaluation arguments(cpli_aggregate* a, const walk* w, const cpli_eval_call* c,
+                                const cpli_eval_op* op, bool given, double* reals) {
   const cpli_part* part = &a->parts[op->part];
+  const int32_t *first = w->p->operands + c->operands, n = first[c->n];
   cpl_evaluation e = {.t = a->t, .first = first};
   if (!given) e.x = a->x + part->first_state;
   if (op->kind == CPLI_OP_GET) {
-    e.outputs = p->refs + op->first;
+    e.outputs = w->p->refs + op->first;
     e.y = reals;
     return e;
   }
-  const int32_t* nodes = p->nodes + op->first;
-  const cpli_wire* wires = p->wires + op->first;
-  for (int32_t i = 0; i < first[n]; i++) reals[i] = input(a, &wires[i], nodes[i]);
-  e.inputs = p->refs + op->first;
+  const int32_t* nodes = w->p->nodes + op->first;
+  const cpli_wire* wires = w->p->wires + op->first;
+  for (int32_t i = 0; i < n && !c->in_row; i++) reals[i] = input(a, &wires[i], nodes[i]);
+  if (c->in_row && c->wired) set_row(a->value, wires, (size_t)n, reals);
+  e.inputs = w->p->refs + op->first;
   e.u = reals;
   if (op->last && a->derivatives != NULL) e.dx = a->derivatives + part->first_state;
   return e;
@@ -294,15 +296,17 @@ static cpl_status call_batch(const walk* w, const cpli_eval_call* c, int32_t wor
   const int32_t* tasks = w->tasks + c->task;
   const cpli_eval_op* op = &w->p->ops[w->p->by_part[tasks[0]]];
   const int32_t *first = w->p->operands + c->operands, *nodes = w->p->nodes + op->first;
-  cpli_part* parts = &a->parts[op->part];
-  double* reals = reals_of(a, w->p, op, worker);
+  int64_t* points = a->points + op->part;
+  double* reals = c->in_row ? a->value + nodes[0] : reals_of(a, w->p, op, worker);
   size_t done = 0;
   bool given = true;
-  for (int32_t i = 0; i < c->n; i++) given = given && parts[i].point == a->point;
-  const cpl_evaluation e = arguments(a, w->p, op, first, c->n, given, reals);
-  const cpl_status st = parts->m->ops->evaluate(w->p->called + tasks[0], (size_t)c->n, &e, &done);
-  for (int32_t i = 0; i < (int32_t)done; i++) parts[i].point = a->point;
-  for (int32_t i = 0; i < first[done] && e.y != NULL; i++) a->value[nodes[i]] = reals[i];
+  for (int32_t i = 0; i < c->n; i++) given = given && points[i] == a->point;
+  const cpl_evaluation e = arguments(a, w, c, op, given, reals);
+  const cpl_status st =
+      a->parts[op->part].m->ops->evaluate(w->p->called + tasks[0], (size_t)c->n, &e, &done);
+  for (int32_t i = 0; i < (int32_t)done; i++) points[i] = a->point;
+  for (int32_t i = 0; i < first[done] && e.y != NULL && !c->in_row; i++)
+    a->value[nodes[i]] = reals[i];
   if (st <= 0) return st;
   walk rest = {.a = a, .p = w->p, .tasks = tasks};
   return cpli_parallel_finish(w->p->ctx, (int32_t)done + 1, c->n, call_part, &rest, worker, st);
@@ -354,7 +358,7 @@ static cpl_status derive_part(void* user, int32_t k, int32_t worker) {
 // Of one component that nothing is coupled to: its outputs are not needed.
 static cpl_status derive_alone(cpli_aggregate* a, double* dx) {
   cpli_part* part = &a->parts[0];
-  cpl_status st = part->point != a->point ? give(a, part) : CPL_OK;
+  cpl_status st = a->points[0] != a->point ? give(a, part) : CPL_OK;
   if (st == CPL_OK) a->pending = false;
   return st == CPL_OK && part->n_states > 0 ? part->m->ops->get_derivatives(part->m, dx) : st;
 }

@@ -109,13 +109,27 @@ static int32_t largest(const cpli_aggregate* a, const cpli_eval_segment* s) {
   return n < 1 ? 1 : n < LARGEST ? n : LARGEST;
 }
 
+// Of a batch.
+static void find_row(const cpli_eval_plan* p, const cpli_eval_segment* s, cpli_eval_call* c) {
+  c->in_row = op_of(p, s, c->task)->in_row;
+  for (int32_t i = c->task; i < c->task + c->n; i++) {
+    const cpli_eval_op *x = i > c->task ? op_of(p, s, i - 1) : NULL, *y = op_of(p, s, i);
+    if (x != NULL && p->nodes[y->first] != p->nodes[x->first] + x->count) c->in_row = false;
+    c->in_row = c->in_row && y->in_row;
+    for (int32_t k = y->first; k < y->first + y->count && y->kind == CPLI_OP_SET; k++)
+      c->wired = c->wired || p->wires[k].source >= 0;
+  }
+}
+
 static void make_calls(const cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_segment* s, bool batch,
                        int32_t* n_operands) {
   const int32_t most = batch ? largest(a, s) : 1;
   s->first_call = p->n_calls;
   for (int32_t i = 0, end; i < s->n_tasks; i = end) {
     for (end = i + 1; end < s->n_tasks && end - i < most && continues(a, p, s, end);) end++;
-    p->calls[p->n_calls++] = (cpli_eval_call){i, end - i, *n_operands};
+    cpli_eval_call* c = &p->calls[p->n_calls++];
+    *c = (cpli_eval_call){.task = i, .n = end - i, .operands = *n_operands};
+    if (c->n > 1) find_row(p, s, c);
     for (int32_t k = i; k < end && end - i > 1; k++)
       p->operands[(*n_operands)++] = op_of(p, s, k)->first - op_of(p, s, i)->first;
     if (end - i == 1) continue;

@@ -17,9 +17,9 @@ typedef struct cpli_c_instance {
   cpl_model base;
   cpl_model_ops ops;
   cpl_model_host host;
-  const cpli_cmodel* cm;
   char* name;
   // data of every evaluation, kept together
+  const cpli_cmodel* cm;
   double t;
   double* v;  // all numbers, in the layout cm->at
   cpli_c_phase phase;
