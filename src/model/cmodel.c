@@ -403,7 +403,6 @@ static void destroy(cpl_component* c) {
   for (uint32_t i = 0; in->text != NULL && i < in->cm->at.ns; i++) cpli_free(ctx, in->text[i]);
   cpli_free(ctx, in->text);
   cpli_free(ctx, in->lent);
-  cpli_free(ctx, in->v);
   cpli_free(ctx, in->positive);
   cpli_free(ctx, in->crossed);
   cpli_cmodel_residual_free(in);
@@ -561,18 +560,21 @@ static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
                                         .completed_step = completed_step,
                                         .evaluate = cpli_cmodel_evaluate};
 
+static size_t n_numbers(const cpli_cmodel* cm) {
+  const cpli_layout* at = &cm->at;
+  return (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na + at->ny + at->nz +
+         cpli_cmodel_n_directional(cm);
+}
+
 static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
   const cpli_layout* at = &in->cm->at;
-  size_t numbers = (size_t)at->n + cpli_cmodel_n_start(at) + 2 * (size_t)at->na + (size_t)at->ny +
-                   at->nz + cpli_cmodel_n_directional(in->cm);
-  in->v = cpli_alloc(ctx, numbers, sizeof(double));
   in->positive = cpli_alloc(ctx, 2 * (size_t)at->nz, sizeof(bool));
   in->crossed = cpli_alloc(ctx, at->nz, 1);
   in->text = cpli_alloc(ctx, at->ns, sizeof *in->text);
   in->lent = cpli_alloc(ctx, at->ns, sizeof *in->lent);
   in->memory = cpli_alloc(ctx, cpli_cmodel_memory_size(in->cm), 1);
-  if (in->v == NULL || in->positive == NULL || in->crossed == NULL || in->text == NULL ||
-      in->lent == NULL || in->memory == NULL)
+  if (in->positive == NULL || in->crossed == NULL || in->text == NULL || in->lent == NULL ||
+      in->memory == NULL)
     return false;
   in->recent = in->positive + at->nz;
   in->start = in->v + at->n;
@@ -596,8 +598,9 @@ static bool allocate(cpli_c_instance* in, cpl_context* ctx) {
 cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const char* name,
                                 cpl_model** out) {
   *out = NULL;
-  cpli_c_instance* in = cpli_alloc(ctx, 1, sizeof *in);
+  cpli_c_instance* in = cpli_alloc(ctx, 1, sizeof *in + n_numbers(cm) * sizeof *in->numbers);
   if (in == NULL) return cpli_nomem(ctx);
+  in->v = in->numbers;
   bool has_directional = cm->has_directional;
   bool to_bytes = cm->def->release == NULL;  // otherwise its memory has pointers
   bool wants_steps =

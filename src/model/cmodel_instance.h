@@ -18,18 +18,6 @@ typedef struct cpli_c_instance {
   cpl_model_ops ops;
   cpl_model_host host;
   char* name;
-  // data of every evaluation, kept together
-  const cpli_cmodel* cm;
-  double t;
-  double* v;  // all numbers, in the layout cm->at
-  cpli_c_phase phase;
-  bool dx_known, y_known, a_known;
-  bool as_residuals;  // in continuous time the solver sets the algebraic variables
-  bool a_given;       // in every mode
-  bool initialized;
-  bool dead;          // a function of the model crashed
-  cpl_values values;  // as the model sees them
-
   double next_time;
   double* start;       // x, w and algebraic variables as set before initialize
   double* guess;       // na: algebraic variables at the last accepted step or event
@@ -49,6 +37,18 @@ typedef struct cpli_c_instance {
   cpli_algebra algebra;
   cpli_serial_room bytes;  // of the last saved state that became bytes
   char message[512];       // of the model, in the current call
+  // data of every evaluation, kept together: the numbers come behind it
+  const cpli_cmodel* cm;
+  double t;
+  double* v;  // all numbers, in the layout cm->at: `numbers`
+  cpli_c_phase phase;
+  bool dx_known, y_known, a_known;
+  bool as_residuals;  // in continuous time the solver sets the algebraic variables
+  bool a_given;       // in every mode
+  bool initialized;
+  bool dead;          // a function of the model crashed
+  cpl_values values;  // as the model sees them
+  double numbers[];
 } cpli_c_instance;
 
 // One call of a function of the model: arguments and result.
