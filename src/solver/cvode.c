@@ -335,8 +335,9 @@ static bool evaluate_history(const cvode* s, double t, double* x) {
   double rounding = 100 * k->cv_uround * (fabs(k->cv_tn) + fabs(k->cv_hu));
   if (k->cv_hu < 0 || !(t >= k->cv_tn - k->cv_hu - rounding && t <= k->cv_tn + rounding))
     return false;
-  double at = (t - k->cv_tn) / k->cv_h, power[L_MAX] = {1};
+  double at = (t - k->cv_tn) / k->cv_h, power[L_MAX];
   int q = k->cv_q;
+  power[0] = 1;
   for (int j = 1; j <= q; j++) power[j] = power[j - 1] * at;
   for (size_t i = 0; i < s->ode.n; i++) {
     double sum = power[q] * NV_Ith_S(k->cv_zn[q], i);

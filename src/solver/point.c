@@ -119,6 +119,11 @@ static cpl_status rhs(void* user, double t, const double* x, double* dx) {
   return sum == 0 ? CPL_OK : not_finite(s, t, dx);
 }
 
+// Between the limits; the lower one where it is NaN.
+static double limited(double size) {
+  return !(size > 1e-150) ? 1e-150 : size < 1e150 ? size : 1e150;
+}
+
 cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z) {
   double since = cpli_clock_if(s);
   cpl_status st = s->m->ops->get_indicators(s->m, z);
@@ -129,7 +134,7 @@ cpl_status cpli_indicators_here(cpli_integrate* s, double t, double* z) {
       st = cpl_fail_in(s->base.base.ctx, CPL_ERR_MODEL, s->base.base.name, NULL, t,
                        "event indicator %zu is NaN at t=%.12g", i + 1, t);
     }
-    z[i] = z[i] > 0 ? fmin(fmax(z[i], 1e-150), 1e150) : -fmin(fmax(-z[i], 1e-150), 1e150);
+    z[i] = z[i] > 0 ? limited(z[i]) : -limited(-z[i]);
   }
   return st;
 }

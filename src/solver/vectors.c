@@ -13,6 +13,19 @@
 static inline double* data(N_Vector v) { return NV_DATA_S(v); }
 static inline size_t length(N_Vector v) { return (size_t)NV_LENGTH_S(v); }
 
+// Models with one or two states: what is done before a vectorised loop would cost more than it.
+#define FOR_EACH(i, n, statement)               \
+  if ((n) == 1 || (n) == 2) {                   \
+    size_t i = 0;                               \
+    statement;                                  \
+    if ((n) == 2) {                             \
+      i = 1;                                    \
+      statement;                                \
+    }                                           \
+  } else {                                      \
+    for (size_t i = 0; i < (n); i++) statement; \
+  }
+
 // SUNDIALS factors out equal factors, and those of opposite sign, unless they are 1 or -1: then
 // nothing is rounded by the products.
 static void linear_sum(realtype a, N_Vector x, realtype b, N_Vector y, N_Vector z) {
@@ -21,7 +34,7 @@ static void linear_sum(realtype a, N_Vector x, realtype b, N_Vector y, N_Vector 
   size_t n = length(z);
   bool factors_out = fabs(a) == fabs(b) && fabs(a) != 1;
   if (!factors_out) {
-    for (size_t i = 0; i < n; i++) w[i] = a * u[i] + b * v[i];
+    FOR_EACH(i, n, w[i] = a * u[i] + b * v[i])
   } else if (a == b) {
     for (size_t i = 0; i < n; i++) w[i] = a * (u[i] + v[i]);
   } else {
@@ -33,7 +46,7 @@ static void scale(realtype c, N_Vector x, N_Vector z) {
   const double* u = data(x);
   double* w = data(z);
   size_t n = length(z);
-  for (size_t i = 0; i < n; i++) w[i] = c * u[i];
+  FOR_EACH(i, n, w[i] = c * u[i])
 }
 
 // The sum of the first vector is the product itself; the others are added one after the other.
@@ -43,7 +56,7 @@ static int linear_combination(int count, realtype* c, N_Vector* x, N_Vector z) {
   scale(c[0], x[0], z);
   for (int k = 1; k < count; k++) {
     const double *u = data(x[k]), factor = c[k];
-    for (size_t i = 0; i < n; i++) w[i] = factor * u[i] + w[i];
+    FOR_EACH(i, n, w[i] = factor * u[i] + w[i])
   }
   return 0;
 }
@@ -54,7 +67,7 @@ static int scale_add_multi(int count, realtype* a, N_Vector x, N_Vector* y, N_Ve
   for (int k = 0; k < count; k++) {
     const double *v = data(y[k]), factor = a[k];
     double* w = data(z[k]);
-    for (size_t i = 0; i < n; i++) w[i] = factor * u[i] + v[i];
+    FOR_EACH(i, n, w[i] = factor * u[i] + v[i])
   }
   return 0;
 }

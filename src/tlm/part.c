@@ -249,10 +249,7 @@ static void keep_sample(cpli_tlm_end* e, double t, const double* v, double min_d
   bool replace = e->n_samples > 1 && e->fresh > 0 && t - e->samples[e->n_samples - 1].t < min_dt;
   if (replace) e->n_samples--;
   if (e->n_samples == CPLI_NODES) {
-    for (int32_t i = 1; i < CPLI_NODES; i++) {
-      e->samples[i - 1].t = e->samples[i].t;
-      memcpy(e->samples[i - 1].v, e->samples[i].v, (size_t)e->width * sizeof *v);
-    }
+    for (int32_t i = 1; i < CPLI_NODES; i++) e->samples[i - 1] = e->samples[i];
     e->n_samples--;
   }
   assert(e->n_samples >= 0 && e->n_samples < CPLI_NODES);
