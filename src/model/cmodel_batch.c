@@ -103,8 +103,7 @@ static void evaluate_all(batch* b) {
   const cpl_evaluation* e = b->e;
   const cpl_context* ctx = b->models[0]->base.ctx;
   const cpli_layout* at = &((const cpli_c_instance*)b->models[0])->cm->at;
-  const size_t numbers = at->a < MOST ? at->a : MOST;
-  const size_t bytes = numbers > 0 ? numbers * sizeof(double) - 1 : 0;
+  const size_t bytes = (at->a < MOST ? at->a : MOST) * sizeof(double);
   for (size_t i = 0; i < AHEAD; i++) fetch_instance(b, i);
   for (size_t i = 0; i < NUMBERS; i++) fetch_numbers(b, i, bytes);
   for (b->at = 0; b->at < b->n; b->at++) {

@@ -74,6 +74,37 @@ static void random_graphs_keep_the_invariants(void** state) {
   }
 }
 
+static void lowered_levels_are_followed(void** state) {
+  (void)state;
+  uint64_t seed = 7;
+  for (int round = 0; round < 200; round++) {
+    cpli_graph g;
+    cpli_blocks* b;
+    int32_t n = 2 + round % 30;
+    cpli_graph_init(&g, ctx, n);
+    for (int32_t e = 0; e < round % 47; e++) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      CHECK_OK(ctx, cpli_graph_edge(&g, (int32_t)((seed >> 33) % (uint64_t)n),
+                                    (int32_t)((seed >> 13) % (uint64_t)n)));
+    }
+    CHECK_OK(ctx, cpli_blocks_find(&g, NULL, &b));
+    int32_t wanted[32];
+    for (int32_t k = 0; k < b->n_blocks; k++) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const int32_t most = b->late[k] - b->level[k];
+      if (seed >> 62 == 0)
+        b->late[k] = b->level[k] + (int32_t)((seed >> 33) % (uint64_t)(most + 1));
+      wanted[k] = b->late[k];
+    }
+    CHECK_OK(ctx, cpli_blocks_follow_late(&g, b));
+    validate(&g, b);
+    for (int32_t k = 0; k < b->n_blocks; k++)
+      CHECK(b->level[k] <= b->late[k] && b->late[k] <= wanted[k]);
+    cpli_blocks_destroy(b);
+    cpli_graph_free(&g);
+  }
+}
+
 // 100,000 nodes: neither the search nor the tearing may recurse or be quadratic.
 static void long_chains_and_rings(void** state) {
   (void)state;
@@ -114,6 +145,7 @@ int main(void) {
   ctx = cpl_context_create(NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_graphs_keep_the_invariants),
+      cmocka_unit_test(lowered_levels_are_followed),
       cmocka_unit_test(long_chains_and_rings),
       cmocka_unit_test(only_nodes_that_may_be_torn_are),
   };
