@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "experiment/experiment.h"
 #include "format/file.h"
 #include "format/hash.h"
@@ -88,6 +89,8 @@ cpl_status cpli_identity_files(FILE* out, const cpl_source* source,
   const writer w = {source->ctx, out};
   const cpl_system_def* def = cpl_system_definition(source);
   fprintf(out, "file: %s\n", s->path != NULL ? last_part(s->path) : source->desc->name);
+  // other Jacobians, other iterates of Newton's method: the results differ in their last bits
+  if (cpli_uses_differences(source->ctx)) fprintf(out, "derivatives: differences\n");
   if (s->path != NULL) put_file(&w, s->path);
   for (size_t i = 0; i < s->n_parameters; i++) put_file(&w, s->parameters[i]);
   const bool packed = s->path != NULL && cpli_ends_with(s->path, ".ssp");

@@ -182,6 +182,8 @@ static void wrong_files_are_refused(void** state) {
   CHECK_FAILS_WITH(2, "solver: radau", "run", "swing.c", "-q", "--resume", "c.state", "--solver",
                    "radau");
   CHECK_FAILS_WITH(2, "rtol", "run", "swing.c", "-q", "--resume", "c.state", "--rtol", "1e-3");
+  CHECK_FAILS_WITH(2, "derivatives: differences", "run", "swing.c", "-q", "--resume", "c.state",
+                   "--no-ad");
   // the results were changed, or are not there
   CHECK_CODE(0, "run", "decay.c", "-o", "all.csv", "-q");
   CHECK_FAILS_WITH(2, "all.csv", "run", "swing.c", "-o", "all.csv", "-q", "--resume", "c.state");
