@@ -2,21 +2,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Directional derivatives of models in C: by the model's function `directional`, or by the tangent
-// functions that were made of its source. Those also cover parameters.
+// functions that were made of its source. Those also cover parameters, and algebraic variables z:
+// where the model solves 0 = g for them, their change dz is the solution of g_z dz = -dg, with the
+// change dg of the residuals at constant z.
 #include <math.h>
 #include <stdio.h>
 
 #include "model/cmodel_instance.h"
+#include "numeric/lu.h"
 
 //------------------------------------ where they come from ------------------------------------
+
+typedef int function(const cpl_values*, double*);
+
+static bool has(uint32_t n, function* of, function* made_of, cpl_model_tangent_fn* tangent) {
+  return n == 0 || (tangent != NULL && of == made_of);
+}
 
 // The tangent functions must be those of the functions that are called.
 static bool covers(const cpli_cmodel* cm, const cpl_model_tangent* t) {
   const cpl_model_def* def = cm->def;
-  const bool dx = t->derivatives != NULL && t->derivatives_of == def->derivatives;
-  const bool y = t->output_values != NULL && t->output_values_of == def->output_values;
-  return (dx || cm->at.nx == 0) && (y || cm->at.ny == 0) && cm->at.nx + cm->at.ny > 0 &&
-         cm->at.na == 0;
+  const cpli_layout* at = &cm->at;
+  return at->nx + at->ny + at->na > 0 &&
+         has(at->nx, def->derivatives, t->derivatives_of, t->derivatives) &&
+         has(at->ny, def->output_values, t->output_values_of, t->output_values) &&
+         has(at->na, def->residuals, t->residuals_of, t->residuals) &&
+         has(at->nc, def->constraints, t->constraints_of, t->constraints);
 }
 
 void cpli_cmodel_find_tangent(cpli_cmodel* cm) {
@@ -28,23 +39,26 @@ void cpli_cmodel_find_tangent(cpli_cmodel* cm) {
 const char* cpli_cmodel_derivatives(const cpli_cmodel* cm) {
   const cpl_model_tangent* t = cm->host.tangent;
   if (cm->def->directional != NULL) return "exact, by its function directional";
-  if (cm->tangent != NULL) return "exact, made from its source";
-  if (cm->at.nx + cm->at.ny == 0) return "";
-  if (cm->at.na > 0) return "differences: it has algebraic variables";
+  if (cm->tangent != NULL)
+    return cm->at.na > 0 ? "exact, made from its source, of algebraic variables, too"
+                         : "exact, made from its source";
+  if (cm->at.nx + cm->at.ny + cm->at.na == 0) return "";
   return t != NULL && t->why != NULL ? t->why : "differences";
 }
 
 bool cpli_cmodel_has_parameter_directions(const cpli_cmodel* cm) {
   const cpl_model_tangent* t = cm->tangent;
   return t != NULL && (t->derivatives_all != NULL || cm->at.nx == 0) &&
-         (t->output_values_all != NULL || cm->at.ny == 0);
+         (t->output_values_all != NULL || cm->at.ny == 0) &&
+         (t->residuals_all != NULL || cm->at.na == 0) &&
+         (t->constraints_all != NULL || cm->at.nc == 0);
 }
 
 //------------------------------------ memory ------------------------------------
 
 size_t cpli_cmodel_n_directional(const cpli_cmodel* cm) {
   const cpli_layout* at = &cm->at;
-  const size_t computed = cm->tangent != NULL ? (size_t)at->nx + at->ny : 0;
+  const size_t computed = cm->tangent != NULL ? (size_t)at->nx + at->ny + at->na + at->nc : 0;
   return cm->has_directional ? at->n + computed : 0;
 }
 
@@ -90,33 +104,104 @@ static void prepare_tangent(cpli_c_instance* in) {
   in->tangent_seed.memory = in->memory + 2 * size;
 }
 
-static cpl_status call_tangents(cpli_c_instance* in, bool all, bool want_dx, bool want_y) {
+// One tangent function: the changes go to their place in the layout, and values to `out`.
+static cpl_status call_tangent(cpli_c_instance* in, const char* name, cpl_model_tangent_fn* tangent,
+                               uint32_t place, size_t out) {
+  cpli_c_call call = {.at = &in->tangent_values,
+                      .seed = &in->tangent_seed,
+                      .tangent = tangent,
+                      .out = in->computed + out,
+                      .d_dx = in->d + place};
+  return cpli_cmodel_invoke(in, name, run_tangent, &call);
+}
+
+static cpl_status call_residuals(cpli_c_instance* in, bool all) {
   const cpl_model_tangent* t = in->cm->tangent;
-  cpl_status st = CPL_OK;
+  const cpli_layout* at = &in->cm->at;
   prepare_tangent(in);
-  cpli_c_call call = {.at = &in->tangent_values, .seed = &in->tangent_seed};
-  if (want_dx) {
-    call.tangent = all ? t->derivatives_all : t->derivatives;
-    call.out = in->computed;
-    call.d_dx = in->d + in->cm->at.dx;
-    st = cpli_cmodel_invoke(in, "derivatives", run_tangent, &call);
-  }
-  if (want_y && st == CPL_OK) {
-    call.tangent = all ? t->output_values_all : t->output_values;
-    call.out = in->computed + in->cm->at.nx;
-    call.d_dx = in->d + in->cm->at.y;
-    st = cpli_cmodel_invoke(in, "output_values", run_tangent, &call);
-  }
+  return call_tangent(in, "residuals", all ? t->residuals_all : t->residuals, at->g,
+                      (size_t)at->nx + at->ny);
+}
+
+typedef struct wanted {
+  bool dx, y, a, g, c;
+} wanted;
+
+static cpl_status call_tangents(cpli_c_instance* in, bool all, const wanted* want) {
+  const cpl_model_tangent* t = in->cm->tangent;
+  const cpli_layout* at = &in->cm->at;
+  cpl_status st = CPL_OK;
+  if (want->g) st = call_residuals(in, all);
+  else prepare_tangent(in);
+  if (want->c && st == CPL_OK)
+    st = call_tangent(in, "constraints", all ? t->constraints_all : t->constraints, at->c,
+                      (size_t)at->nx + at->ny + at->na);
+  if (want->dx && st == CPL_OK)
+    st = call_tangent(in, "derivatives", all ? t->derivatives_all : t->derivatives, at->dx, 0);
+  if (want->y && st == CPL_OK)
+    st = call_tangent(in, "output_values", all ? t->output_values_all : t->output_values, at->y,
+                      at->nx);
   return st;
 }
 
-static cpl_status call_directional(cpli_c_instance* in, bool want_dx, bool want_y) {
+static cpl_status call_directional(cpli_c_instance* in, const wanted* want) {
   const cpli_layout* at = &in->cm->at;
   cpli_c_call call = {.d_x = in->d + at->x,
                       .d_u = in->d + at->u,
-                      .d_dx = want_dx ? in->d + at->dx : NULL,
-                      .d_y = want_y ? in->d + at->y : NULL};
+                      .d_dx = want->dx ? in->d + at->dx : NULL,
+                      .d_y = want->y ? in->d + at->y : NULL};
   return cpli_cmodel_invoke(in, "directional", run_directional, &call);
+}
+
+//------------------------------------ algebraic variables ------------------------------------
+
+static cpl_status allocate_factors(cpli_c_instance* in) {
+  cpl_context* ctx = in->base.base.ctx;
+  const size_t n = in->cm->at.na;
+  cpli_c_factors* f = &in->exact;
+  if (f->matrix == NULL) f->matrix = cpli_alloc(ctx, n * (n + 2), sizeof *f->matrix);
+  if (f->pivot == NULL) f->pivot = cpli_alloc(ctx, n, sizeof *f->pivot);
+  if (f->matrix == NULL || f->pivot == NULL) return cpli_nomem(ctx);
+  f->row = f->matrix + n * n;
+  f->column = f->row + n;
+  return CPL_OK;
+}
+
+// Factors of g_z, one column after the other. They are those of the point alone: kept ones would
+// make derivatives depend on the evaluations before them.
+static cpl_status need_factors(cpli_c_instance* in) {
+  const cpli_layout* at = &in->cm->at;
+  cpli_c_factors* f = &in->exact;
+  cpl_status st = cpli_cmodel_need_algebraics(in);
+  if (st != CPL_OK || f->ready) return st;
+  st = allocate_factors(in);
+  if (st < 0) return st;
+  memset(in->d, 0, at->n * sizeof *in->d);
+  for (uint32_t j = 0; j < at->na && st == CPL_OK; j++) {
+    in->d[at->a + j] = 1;
+    st = call_residuals(in, false);
+    in->d[at->a + j] = 0;
+    memcpy(f->matrix + (size_t)j * at->na, in->d + at->g, at->na * sizeof *f->matrix);
+  }
+  if (st != CPL_OK) return st;
+  cpli_lu_equilibrate(f->matrix, (int32_t)at->na, f->row, f->column);
+  const int32_t bad = cpli_lu_factor(f->matrix, f->pivot, (int32_t)at->na);
+  f->ready = bad < 0;
+  return f->ready ? CPL_OK : cpli_cmodel_undetermined(in, bad);
+}
+
+// The change of the algebraic variables that follows from the direction.
+static cpl_status solve_changes(cpli_c_instance* in, bool all) {
+  const cpli_layout* at = &in->cm->at;
+  const cpli_c_factors* f = &in->exact;
+  double *dz = in->d + at->a, *dg = in->d + at->g;
+  cpl_status st = call_residuals(in, all);
+  if (st != CPL_OK) return st;
+  for (uint32_t i = 0; i < at->na; i++) dz[i] = -dg[i] * f->row[i];
+  cpli_lu_solve(f->matrix, f->pivot, (int32_t)at->na, dz);
+  for (uint32_t i = 0; i < at->na; i++) dz[i] *= f->column[i];
+  memset(dg, 0, at->na * sizeof *dg);  // they stay solved
+  return CPL_OK;
 }
 
 //------------------------------------ the operation ------------------------------------
@@ -131,27 +216,54 @@ static cpl_status no_derivative(const cpli_c_instance* in, uint32_t ref) {
 }
 
 // The direction. Parameters and discrete variables are zero but during a call that has some.
+static bool may_be_known(const cpli_c_instance* in, uint32_t ref) {
+  const cpli_layout* at = &in->cm->at;
+  const uint32_t first = cpli_cmodel_has_parameter_directions(in->cm) ? 0 : at->u;
+  if (ref >= at->a && ref < at->g) return cpli_cmodel_algebraics_given(in);
+  return ref >= first && ref < at->dx;
+}
+
 static cpl_status set_seed(cpli_c_instance* in, const uint32_t* knowns, size_t n,
                            const double* seed, bool* parameters) {
   const cpli_layout* at = &in->cm->at;
-  const uint32_t first = cpli_cmodel_has_parameter_directions(in->cm) ? 0 : at->u;
+  const bool ignores = cpli_cmodel_has_parameter_directions(in->cm);
   uint32_t min = at->u;
   memset(in->d + at->u, 0, (at->dx - at->u) * sizeof(double));
+  memset(in->d + at->a, 0, at->na * sizeof(double));
   for (size_t i = 0; i < n; i++) {
     const uint32_t ref = knowns[i];
-    if (ref >= first && ref < at->dx) in->d[ref] = seed[i];
-    else if (first > 0 || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
+    if (may_be_known(in, ref)) in->d[ref] = seed[i];
+    else if (!ignores || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
     if (ref < min) min = ref;
   }
   *parameters = min < at->u;
   return CPL_OK;
 }
 
-static cpl_status evaluate(cpli_c_instance* in, bool parameters, bool want_dx, bool want_y) {
-  cpl_status st = cpli_cmodel_initialize(in);
-  if (st < 0 || (!want_dx && !want_y)) return st;
-  if (in->cm->def->directional != NULL && !parameters) return call_directional(in, want_dx, want_y);
-  return call_tangents(in, parameters, want_dx, want_y);
+static cpl_status evaluate(cpli_c_instance* in, bool parameters, const wanted* want) {
+  const bool solved = in->cm->at.na > 0 && !cpli_cmodel_algebraics_given(in);
+  const bool any = want->dx || want->y || want->a || want->g || want->c;
+  cpl_status st = CPL_OK;
+  if (!any) return st;
+  if (in->cm->def->directional != NULL && !parameters) return call_directional(in, want);
+  if (solved) st = solve_changes(in, parameters);
+  wanted rest = *want;
+  rest.g = rest.g && !solved;
+  return st == CPL_OK ? call_tangents(in, parameters, &rest) : st;
+}
+
+static wanted list_wanted(const cpli_layout* at, const uint32_t* unknowns, size_t n) {
+  wanted want = {0};
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t ref = unknowns[i];
+    if (ref < at->dx) continue;
+    if (ref < at->y) want.dx = true;
+    else if (ref < at->a) want.y = true;
+    else if (ref < at->g) want.a = true;
+    else if (ref < at->c) want.g = true;
+    else want.c = true;
+  }
+  return want;
 }
 
 cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
@@ -159,15 +271,14 @@ cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, s
                                    double* sensitivity) {
   cpli_c_instance* in = (cpli_c_instance*)c;
   const cpli_layout* at = &in->cm->at;
-  bool want_dx = false, want_y = false, parameters = false;
-  for (size_t i = 0; i < n_unknowns; i++) {
-    want_dx = want_dx || (unknowns[i] >= at->dx && unknowns[i] < at->y);
-    want_y = want_y || unknowns[i] >= at->y;
-  }
-  cpl_status st = set_seed(in, knowns, n_knowns, seed, &parameters);
-  if (st == CPL_OK) st = evaluate(in, parameters, want_dx, want_y);
+  const wanted want = list_wanted(at, unknowns, n_unknowns);
+  bool parameters = false;
+  cpl_status st = cpli_cmodel_initialize(in);
+  if (st == CPL_OK && at->na > 0 && !cpli_cmodel_algebraics_given(in)) st = need_factors(in);
+  if (st == CPL_OK) st = set_seed(in, knowns, n_knowns, seed, &parameters);
+  if (st == CPL_OK) st = evaluate(in, parameters, &want);
   for (size_t i = 0; i < n_unknowns && st == CPL_OK; i++)
-    sensitivity[i] = unknowns[i] < at->a ? in->d[unknowns[i]] : 0;
+    sensitivity[i] = unknowns[i] < at->n ? in->d[unknowns[i]] : 0;
   for (size_t i = 0; i < n_knowns && parameters; i++) {
     if (knowns[i] < at->u) in->d[knowns[i]] = 0;
   }

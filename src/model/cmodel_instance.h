@@ -13,6 +13,13 @@
 
 typedef enum cpli_c_phase { BEFORE_INIT, IN_INIT, IN_EVENT, IN_CONTINUOUS } cpli_c_phase;
 
+// Factors of the derivatives of the residuals with respect to the algebraic variables.
+typedef struct cpli_c_factors {
+  double *matrix, *row, *column;
+  int32_t* pivot;
+  bool ready;  // they belong to the present point
+} cpli_c_factors;
+
 typedef struct cpli_c_instance {
   cpl_model base;
   cpl_model_ops ops;
@@ -29,12 +36,13 @@ typedef struct cpli_c_instance {
   double recent_time;  // of that
   int8_t* crossed;     // nz
   double* d;           // of directional derivatives: changes of all numbers, in the layout cm->at
-  double* computed;    // nx + ny: what the tangent functions compute besides
+  double* computed;    // nx + ny + na + nc: what the tangent functions compute besides
   cpl_values tangent_values, tangent_seed;
   char** text;        // ns: owned Strings
   const char** lent;  // ns: the Strings as passed to a handler
   unsigned char* memory;
   cpli_algebra algebra;
+  cpli_c_factors exact;    // of directional derivatives
   cpli_serial_room bytes;  // of the last saved state that became bytes
   char message[512];       // of the model, in the current call
   // data of every evaluation, kept together: the numbers come behind it
@@ -60,7 +68,7 @@ typedef struct cpli_c_call {
   cpl_event_actions* actions;
   bool* event;
   double *d_x, *d_u, *d_dx, *d_y;
-  int (*tangent)(const cpl_values*, const cpl_values*, double*, double*);
+  cpl_model_tangent_fn* tangent;
   const cpl_values *at, *seed;  // of the tangent function
   int count;                    // of active constraints
   int result;
@@ -86,7 +94,7 @@ static inline cpl_status cpli_cmodel_initialize(cpli_c_instance* in) {
 
 /// Results are computed again when they are read.
 static inline void cpli_cmodel_forget_results(cpli_c_instance* in) {
-  in->dx_known = in->y_known = in->a_known = false;
+  in->dx_known = in->y_known = in->a_known = in->exact.ready = false;
 }
 /// New outputs are in fresh_y: all but discrete ones become current.
 static inline void cpli_cmodel_hold_discrete(cpli_c_instance* in) {
@@ -121,6 +129,12 @@ void cpli_cmodel_place_directional(cpli_c_instance* in, double* at);
 /// Of the model's memory, and of that of its tangent functions behind it.
 size_t cpli_cmodel_memory_size(const cpli_cmodel* cm);
 
+/// Whether algebraic variables are set from outside; otherwise the model solves for them itself.
+static inline bool cpli_cmodel_algebraics_given(const cpli_c_instance* in) {
+  return in->a_given || (in->as_residuals && in->phase == IN_CONTINUOUS);
+}
+/// CPL_RETRY: the residuals do not determine that algebraic variable.
+cpl_status cpli_cmodel_undetermined(const cpli_c_instance* in, int32_t algebraic);
 /// Update algebraic variables where the model solves for them itself.
 cpl_status cpli_cmodel_solve_algebraics(cpli_c_instance* in);
 static inline cpl_status cpli_cmodel_need_algebraics(cpli_c_instance* in) {

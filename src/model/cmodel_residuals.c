@@ -31,15 +31,17 @@ static cpl_status residuals_at(void* user, const double* z, double* g) {
   return sum == 0 ? st : CPL_RETRY;
 }
 
-static cpl_status no_way(cpli_c_instance* in) {
+cpl_status cpli_cmodel_undetermined(const cpli_c_instance* in, int32_t algebraic) {
   const cpl_description* d = &in->cm->desc;
-  if (in->algebra.bad >= 0) {
-    return cpl_fail_in(in->base.base.ctx, CPL_RETRY, in->base.base.name,
-                       d->vars[d->algebraics[in->algebra.bad]].name, in->t,
-                       "the residuals do not determine %s at t=%.12g: they do not depend on it, "
-                       "or only in combination with others",
-                       d->vars[d->algebraics[in->algebra.bad]].name, in->t);
-  }
+  const char* name = d->vars[d->algebraics[algebraic]].name;
+  return cpl_fail_in(in->base.base.ctx, CPL_RETRY, in->base.base.name, name, in->t,
+                     "the residuals do not determine %s at t=%.12g: they do not depend on it, "
+                     "or only in combination with others",
+                     name, in->t);
+}
+
+static cpl_status no_way(cpli_c_instance* in) {
+  if (in->algebra.bad >= 0) return cpli_cmodel_undetermined(in, in->algebra.bad);
   double max = 0;
   for (uint32_t i = 0; i < in->cm->at.na; i++) max = fmax(max, fabs(in->algebra.g[i]));
   return cpl_fail_in(in->base.base.ctx, CPL_RETRY, in->base.base.name, NULL, in->t,
@@ -50,8 +52,7 @@ static cpl_status no_way(cpli_c_instance* in) {
 
 cpl_status cpli_cmodel_solve_algebraics(cpli_c_instance* in) {
   const cpli_layout* at = &in->cm->at;
-  bool given = in->a_given || (in->as_residuals && in->phase == IN_CONTINUOUS);
-  if (given) return CPL_OK;
+  if (cpli_cmodel_algebraics_given(in)) return CPL_OK;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st != CPL_OK) return st;
   memcpy(in->sought, in->guess, at->na * sizeof(double));
@@ -94,7 +95,7 @@ static cpl_status use_residuals(cpl_model* m, size_t* n) {
 static cpl_status set_algebraics(cpl_model* m, const double* z) {
   cpli_c_instance* in = (cpli_c_instance*)m;
   memcpy(in->v + in->cm->at.a, z, in->cm->at.na * sizeof *z);
-  in->dx_known = in->y_known = false;
+  in->dx_known = in->y_known = in->exact.ready = false;
   return CPL_OK;
 }
 
@@ -137,4 +138,6 @@ cpl_status cpli_cmodel_residual_ops(cpli_c_instance* in, cpl_context* ctx) {
 
 void cpli_cmodel_residual_free(cpli_c_instance* in) {
   if (in->algebra.ctx != NULL) cpli_algebra_free(&in->algebra);
+  cpli_free(in->base.base.ctx, in->exact.matrix);
+  cpli_free(in->base.base.ctx, in->exact.pivot);
 }

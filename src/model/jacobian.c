@@ -383,31 +383,39 @@ int32_t cpl_jacobian_cost(const cpl_jacobian* j) {
 
 //------------------------------------ create ------------------------------------
 
+// What the variables of a model are: the index of a state, derivative or algebraic variable,
+// whether one is a residual, and its row in the structure. -1, NULL: none.
+typedef struct roles {
+  int32_t *derivative_of, *state_of, *algebraic_of, *residual_of;
+  const cpl_unknown** row_of;
+} roles;
+
 static cpl_status check_row(cpl_jacobian* j, const cpl_description* d, int32_t r, int32_t var,
-                            const int32_t* derivative_of, const int32_t* state_of,
-                            const cpl_unknown* const* row_of) {
+                            const roles* of) {
   const cpl_variable* v = &d->vars[var];
   if (v->type != CPL_REAL) {
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is not Real: it has no derivatives", v->name);
   }
   j->row_ref[r] = v->ref;
   j->row_var[r] = var;
-  j->row_derivative[r] = derivative_of[var];
+  j->row_derivative[r] = of->derivative_of[var];
   if (j->row_derivative[r] >= 0) j->any_derivative = true;
   else j->out_ref[j->n_out++] = v->ref;
-  bool listed = row_of[cpli_root_variable(d, var)] != NULL || j->row_derivative[r] >= 0;
-  j->row_method[r] = listed               ? ASKED
-                     : state_of[var] >= 0 ? UNIT
-                     : v->inner_output    ? ASKED
-                                          : BY_DIFFERENCES;
+  bool listed = of->row_of[cpli_root_variable(d, var)] != NULL || j->row_derivative[r] >= 0 ||
+                of->residual_of[var] >= 0;
+  j->row_method[r] = listed                   ? ASKED
+                     : of->state_of[var] >= 0 ? UNIT
+                     : v->inner_output        ? ASKED
+                                              : BY_DIFFERENCES;
   if (j->row_method[r] == ASKED) j->asked_ref[j->n_asked++] = v->ref;
   j->n_differences += j->row_method[r] == BY_DIFFERENCES;
   return CPL_OK;
 }
 
 static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_t c, int32_t var,
-                               const int32_t* state_of, const int32_t* algebraic_of) {
+                               const roles* of) {
   const cpl_variable* v = &d->vars[var];
+  const int32_t *state_of = of->state_of, *algebraic_of = of->algebraic_of;
   bool known = state_of[var] >= 0 || algebraic_of[var] >= 0 || v->causality == CPL_CAUSALITY_INPUT;
   if (v->type != CPL_REAL || !known) {
     return cpl_fail(j->ctx, CPL_ERR_INPUT, "%s is neither a state nor a Real input", v->name);
@@ -421,33 +429,35 @@ static cpl_status check_column(cpl_jacobian* j, const cpl_description* d, int32_
   return CPL_OK;
 }
 
-// For every variable the index of its state or derivative; -1: none.
+static void find_roles(const cpl_jacobian_def* def, const cpl_description* d, roles* of) {
+  cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, of->row_of);
+  cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives, of->row_of);
+  for (int32_t i = 0; i < 4 * d->n_vars; i++) of->derivative_of[i] = -1;
+  of->state_of = of->derivative_of + d->n_vars;
+  of->algebraic_of = of->state_of + d->n_vars;
+  of->residual_of = of->algebraic_of + d->n_vars;
+  for (int32_t k = 0; def->algebraics && k < d->n_algebraics; k++) {
+    if (d->algebraics[k] >= 0) of->algebraic_of[d->algebraics[k]] = k;
+    if (d->residuals[k] >= 0) of->residual_of[d->residuals[k]] = k;
+  }
+  for (int32_t k = 0; k < d->n_states; k++) {
+    if (d->states[k] >= 0) of->state_of[d->states[k]] = k;
+    if (d->derivatives[k] >= 0) of->derivative_of[d->derivatives[k]] = k;
+  }
+}
+
 static cpl_status fill(cpl_jacobian* j, const cpl_jacobian_def* def) {
   const cpl_description* d = j->m->base.desc;
-  cpl_status st = CPL_OK;
-  int32_t* derivative_of = cpli_alloc(j->ctx, 3 * (size_t)d->n_vars, sizeof *derivative_of);
-  const cpl_unknown** row_of = cpli_alloc(j->ctx, (size_t)d->n_vars, sizeof *row_of);
-  if (derivative_of == NULL || row_of == NULL) {
-    cpli_free(j->ctx, derivative_of);
-    cpli_free(j->ctx, row_of);
-    return cpli_nomem(j->ctx);
-  }
-  cpli_note_rows(d, d->structure.outputs, d->structure.n_outputs, row_of);
-  cpli_note_rows(d, d->structure.derivatives, d->structure.n_derivatives, row_of);
-  int32_t *state_of = derivative_of + d->n_vars, *algebraic_of = state_of + d->n_vars;
-  for (int32_t i = 0; i < 3 * d->n_vars; i++) derivative_of[i] = -1;
-  for (int32_t k = 0; def->algebraics && k < d->n_algebraics; k++)
-    if (d->algebraics[k] >= 0) algebraic_of[d->algebraics[k]] = k;
-  for (int32_t k = 0; k < d->n_states; k++) {
-    if (d->states[k] >= 0) state_of[d->states[k]] = k;
-    if (d->derivatives[k] >= 0) derivative_of[d->derivatives[k]] = k;
-  }
-  for (int32_t r = 0; r < def->n_rows && st >= 0; r++)
-    st = check_row(j, d, r, def->rows[r], derivative_of, state_of, row_of);
+  roles of = {.derivative_of = cpli_alloc(j->ctx, 4 * (size_t)d->n_vars, sizeof(int32_t)),
+              .row_of = cpli_alloc(j->ctx, (size_t)d->n_vars, sizeof *of.row_of)};
+  bool there = of.derivative_of != NULL && of.row_of != NULL;
+  cpl_status st = there ? CPL_OK : cpli_nomem(j->ctx);
+  if (there) find_roles(def, d, &of);
+  for (int32_t r = 0; r < def->n_rows && st >= 0; r++) st = check_row(j, d, r, def->rows[r], &of);
   for (int32_t c = 0; c < def->n_columns && st >= 0; c++)
-    st = check_column(j, d, c, def->columns[c], state_of, algebraic_of);
-  cpli_free(j->ctx, derivative_of);
-  cpli_free(j->ctx, row_of);
+    st = check_column(j, d, c, def->columns[c], &of);
+  cpli_free(j->ctx, of.derivative_of);
+  cpli_free(j->ctx, of.row_of);
   return st;
 }
 

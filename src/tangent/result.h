@@ -6,19 +6,23 @@
 #pragma once
 
 // Directions are passed as values: d->x, d->u, d->p, d->w, d->z and d->t are changes of the values
-// in v. d_dx and d_y are the changes of dx and y, which are computed, too.
+// in v. The last argument gets the changes of the results, which are computed, too.
 //   ..._of    the function that it was made of
 //   ..._all   for changes of parameters, discrete variables and time, too; NULL: those are not
-//   covered memory    they write to v->memory: they are called with a zeroed one of their own why
-//   there are none
+//             covered
+//   memory    they write to v->memory: they are called with a zeroed one of their own
+//   why       there are none
 #define CPLI_TANGENT_TYPE                                                                       \
+  typedef int cpl_model_tangent_fn(const cpl_values* v, const cpl_values* d, double*, double*); \
   typedef struct cpl_model_tangent {                                                            \
     int (*derivatives_of)(const cpl_values* v, double* dx);                                     \
     int (*output_values_of)(const cpl_values* v, double* y);                                    \
-    int (*derivatives)(const cpl_values* v, const cpl_values* d, double* dx, double* d_dx);     \
-    int (*output_values)(const cpl_values* v, const cpl_values* d, double* y, double* d_y);     \
-    int (*derivatives_all)(const cpl_values* v, const cpl_values* d, double* dx, double* d_dx); \
-    int (*output_values_all)(const cpl_values* v, const cpl_values* d, double* y, double* d_y); \
+    int (*residuals_of)(const cpl_values* v, double* g);                                        \
+    int (*constraints_of)(const cpl_values* v, double* c);                                      \
+    cpl_model_tangent_fn *derivatives, *derivatives_all;                                        \
+    cpl_model_tangent_fn *output_values, *output_values_all;                                    \
+    cpl_model_tangent_fn *residuals, *residuals_all;                                            \
+    cpl_model_tangent_fn *constraints, *constraints_all;                                        \
     int memory;                                                                                 \
     const char* why;                                                                            \
   } cpl_model_tangent

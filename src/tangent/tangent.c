@@ -15,9 +15,11 @@ static const char begin_text[] =
     "\n" CPLI_AS_TEXT(CPLI_TANGENT_TYPE) ";\n"
     "extern " CPLI_TANGENT_VISIBLE " const cpl_model_tangent couplet_model_tangent;\n";
 
-// The functions of a model that have tangents.
-static const char* const members[] = {"derivatives", "output_values"};
-enum { N_MEMBERS = CPLI_COUNT(members) };
+// The functions of a model that have tangents: constraints only of a model with residuals, which
+// they may be before index reduction.
+enum { DERIVATIVES, OUTPUT_VALUES, RESIDUALS, CONSTRAINTS, N_MEMBERS };
+static const char* const members[N_MEMBERS] = {"derivatives", "output_values", "residuals",
+                                               "constraints"};
 
 // Whether with respect to states and inputs only, or to everything else, too.
 static const char* const suffixes[] = {"", "_all"};
@@ -206,7 +208,8 @@ static char* transform(source* s) {
   emitter x = {.s = s, .a = &a, .heads = {.ctx = s->ctx}, .bodies = {.ctx = s->ctx}};
   const symbol* model = find_model(s);
   bool any = false;
-  for (size_t k = 0; k < N_MEMBERS && !s->bad; k++) {
+  for (int k = 0; k < N_MEMBERS && !s->bad; k++) {
+    if (k == CONSTRAINTS && of[RESIDUALS] == NULL) break;
     of[k] = find_function(s, model, members[k]);
     any = any || of[k] != NULL;
     for (size_t all = 0; of[k] != NULL && all < CPLI_COUNT(suffixes); all++) {

@@ -66,9 +66,10 @@ static void fill(const opened* o, uint64_t* random, point_data* at, point_data* 
   at->v.t = 0.3 + 0.1 * next_random(random);
 }
 
-// Against differences: both functions, for states and inputs, then for everything else, too.
+// Against differences: all functions, for states and inputs, then for everything else, too.
 static int compare_model(const opened* o, const char* path) {
   compared c = sizes_of(o);
+  const cpli_layout at_of = o->cm->at;
   uint64_t random = 7;
   int n = 0;
   point_data at = make_point(&c), d = make_point(&c);
@@ -85,14 +86,16 @@ static int compare_model(const opened* o, const char* path) {
       if (d.w[i] != 0) at.w[i] += 0.1 * next_random(&random);  // beside special values
     }
     if (all) d.v.t = 1;
-    c.f = o->t->derivatives_of;
-    c.tangent = all ? o->t->derivatives_all : o->t->derivatives;
-    c.n_out = c.nx;
-    if (c.f != NULL && c.tangent != NULL) n += compare(&c, &at, &d, 1e-7, path);
-    c.f = o->t->output_values_of;
-    c.tangent = all ? o->t->output_values_all : o->t->output_values;
-    c.n_out = o->cm->at.ny;
-    if (c.f != NULL && c.tangent != NULL) n += compare(&c, &at, &d, 1e-7, path);
+    const cpl_model_tangent* t = o->t;
+    const compared all_of[] = {
+        {t->derivatives_of, all ? t->derivatives_all : t->derivatives, .n_out = c.nx},
+        {t->output_values_of, all ? t->output_values_all : t->output_values, .n_out = at_of.ny},
+        {t->residuals_of, all ? t->residuals_all : t->residuals, .n_out = at_of.na},
+        {t->constraints_of, all ? t->constraints_all : t->constraints, .n_out = at_of.nc}};
+    for (size_t i = 0; i < CPLI_COUNT(all_of); i++) {
+      c.f = all_of[i].f, c.tangent = all_of[i].tangent, c.n_out = all_of[i].n_out;
+      if (c.f != NULL && c.tangent != NULL) n += compare(&c, &at, &d, 1e-7, path);
+    }
   }
   free_point(&at);
   free_point(&d);
@@ -136,6 +139,8 @@ typedef struct tally {
 static void check_file(cpl_context* ctx, const char* path, tally* sum) {
   opened o = open_model(ctx, path);
   const bool any = o.cm->at.nx + o.cm->at.ny > 0;
+  if (o.cm->at.na > 0 && (o.cm->tangent == NULL || o.t->residuals == NULL))
+    fail_msg("%s: no exact derivatives of its residuals", path);
   if (any && o.t->why != NULL) fail_msg("%s has no tangent functions: %s", path, o.t->why);
   if (!any) sum->none++;
   if (any && compare_model(&o, path) < 1) fail_msg("%s: nothing was compared", path);

@@ -190,10 +190,13 @@ static void write_model(const char* path, uint64_t seed) {
       "static const cpl_declaration xs[] = {{\"x\", .size = 3}, {0}};\n"
       "static const cpl_declaration us[] = {{\"u\", .size = 3}, {0}};\n"
       "static const cpl_declaration ps[] = {{\"p\", .size = 3}, {0}};\n"
+      "static const cpl_declaration zs[] = {{\"z\", .size = 3}, {0}};\n"
       "static int f(const cpl_values* v, double* dx) {\n  g(v->x, v->u, v->p, dx);\n"
       "  return CPL_MODEL_OK;\n}\n"
+      "static int r(const cpl_values* v, double* out) {\n  g(v->z, v->u, v->p, out);\n"
+      "  return CPL_MODEL_OK;\n}\n"
       "const cpl_model_def couplet_model = {.name = \"m\", .states = xs, .inputs = us,\n"
-      "  .parameters = ps, .derivatives = f};\n#endif\n",
+      "  .parameters = ps, .derivatives = f, .algebraics = zs, .residuals = r};\n#endif\n",
       w.out);
   assert_int_equal(fclose(w.out), 0);
 }
@@ -239,13 +242,17 @@ static long double slope_at(reference_fn* f, const where* at, const where* d, in
   return sum / h;
 }
 
+// Derivatives; residuals, which are the same function of the algebraic variables.
 static int compare_point(const cpl_model_tangent* t, reference_fn* f, const where* at,
                          const where* d, bool all, uint64_t seed) {
   int n = 0;
-  double dx[N], d_dx[N];
-  const cpl_values v = {.x = at->x, .u = at->u, .p = at->p};
-  const cpl_values s = {.x = d->x, .u = d->u, .p = d->p};
+  double dx[N], d_dx[N], g[N], d_g[N];
+  const cpl_values v = {.x = at->x, .u = at->u, .p = at->p, .z = at->x};
+  const cpl_values s = {.x = d->x, .u = d->u, .p = d->p, .z = d->x};
   assert_int_equal((all ? t->derivatives_all : t->derivatives)(&v, &s, dx, d_dx), 0);
+  assert_int_equal((all ? t->residuals_all : t->residuals)(&v, &s, g, d_g), 0);
+  assert_memory_equal(dx, g, sizeof dx);
+  assert_memory_equal(d_dx, d_g, sizeof d_dx);
   for (int i = 0; i < N; i++) {
     const long double coarse = slope_at(f, at, d, i, 4e-4), fine = slope_at(f, at, d, i, 3e-4);
     const double size = fmax(1, fabs((double)fine));

@@ -401,7 +401,8 @@ static bool differentiable(fmu* f, const char* function, const fmu_derivative* d
     return false;
   }
   for (size_t i = 0; i < d->n_knowns; i++) {
-    if (f->roles[f->number_of_ref[d->knowns[i]]].known) continue;
+    const fmu_role* role = &f->roles[f->number_of_ref[d->knowns[i]]];
+    if (role->known || (f->dae && role->algebraic)) continue;
     fmu_refuse(f, function, "%s is neither a state nor an input", number(f, d->knowns[i])->name);
     return false;
   }
