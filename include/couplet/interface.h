@@ -499,6 +499,20 @@ typedef struct cpl_evaluation {
   double* dx;            ///< receives the derivatives of all models. Nullable: not needed
 } cpl_evaluation;
 
+/// Directional derivatives of several models of one kind at their present points, for
+/// cpl_model_ops.directions.
+typedef struct cpl_directions {
+  /// The changes of model i begin at first_seed[i]: those of its states, then those of its inputs
+  /// other than Strings, in the order of the description; 0: no change, or none that is smooth.
+  const double* seed;
+  const int32_t* first_seed;
+  /// References of derivatives and outputs: those of model i are first[i] to first[i + 1] - 1.
+  /// NULL: the derivatives of all states, which for model i begin at first[i] in the result.
+  const uint32_t* unknowns;
+  const int32_t* first;
+  double* sensitivity;  ///< receives the changes of the unknowns
+} cpl_directions;
+
 /// Operations of a model. After exit_init it is in event mode; enter_continuous switches to
 /// continuous time, enter_event back. The caller sets time, states and inputs, then gets
 /// derivatives, outputs and indicators; a model caches values whose arguments have not changed.
@@ -543,6 +557,10 @@ typedef struct cpl_model_ops {
   /// order. Stops at the first model that fails or asks for another point; *done is its number, or
   /// n.
   cpl_status (*evaluate)(cpl_model* const* models, size_t n, const cpl_evaluation* e, size_t* done);
+  /// What directional does, for each of several models after initialisation that have this
+  /// operation and the same base.desc, in which no states and inputs are aliases. Stops at the
+  /// first model that fails or asks for another point.
+  cpl_status (*directions)(cpl_model* const* models, size_t n, const cpl_directions* d);
 } cpl_model_ops;
 
 struct cpl_model {

@@ -109,6 +109,7 @@ typedef struct cpli_eval_op {
 typedef struct cpli_batch {
   int32_t first, count;  // in plan->nodes
   int32_t sources;       // in plan->batch_sources: of each CPL_MAX_POINTS of them, source by source
+  bool linear;           // all have the same gradient, which is constant
 } cpli_batch;
 
 // The nodes a plan updates, and the dependencies it uses.
@@ -295,6 +296,11 @@ typedef struct cpli_aggregate {
   cpli_serial_room bytes;  // of the last saved state that became bytes
   cpli_starter* starter;   // borrowed. Nullable
 } cpli_aggregate;
+
+/// Whether a node is constant between events.
+static inline bool cpli_is_held_node(const cpli_aggregate* a, const cpli_node* node) {
+  return node->discrete || (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_PARAMETER);
+}
 
 //------------------------------------ report.c ------------------------------------
 

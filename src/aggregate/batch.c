@@ -68,6 +68,18 @@ static cpl_status add_sources(cpli_aggregate* a, cpli_eval_plan* p, const item* 
   return CPL_OK;
 }
 
+// Gradients of linear functions may have parameters as factors, which differ from one to the other.
+static bool all_linear(const cpli_aggregate* a, const item* items, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    const cpli_coupling_edge* l = &a->links[a->nodes[items[i].node].coupling];
+    if (!l->def.function.linear || l->def.function.gradient == NULL) return false;
+    if (!cpli_is_smooth(&a->nodes[items[i].node])) return false;
+    for (int32_t k = 0; k < l->n_sources; k++)
+      if (cpli_is_held_node(a, &a->nodes[l->sources[k]])) return false;
+  }
+  return true;
+}
+
 static cpl_status add_batches(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_op* op,
                               const item* items, int32_t n) {
   cpl_status st = CPL_OK;
@@ -76,7 +88,8 @@ static cpl_status add_batches(cpli_aggregate* a, cpli_eval_plan* p, cpli_eval_op
     for (end = i + 1; end < n && items[end].group == items[i].group;) end++;
     if (!cpli_grow(p->ctx, (void**)&p->batches, &p->cap_batches, p->n_batches, sizeof *p->batches))
       return cpli_nomem(p->ctx);
-    p->batches[p->n_batches++] = (cpli_batch){op->first + i, end - i, (int32_t)p->n_batch_sources};
+    p->batches[p->n_batches++] = (cpli_batch){op->first + i, end - i, (int32_t)p->n_batch_sources,
+                                              all_linear(a, items + i, end - i)};
     op->n_batches++;
     st = add_sources(a, p, items + i, end - i);
   }

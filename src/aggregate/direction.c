@@ -11,54 +11,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "aggregate/aggregate.h"
+#include "aggregate/direction.h"
 #include "base/error.h"
 #include "model/sparsity.h"
-
-typedef struct share {  // of a component
-  int32_t first;        // its states, coupled inputs, free inputs and held Reals, in known and seed
-  int32_t n_known;      // states and coupled inputs
-  int32_t n_all;        // with free inputs, which are set from outside
-  int32_t n_held;       // with Reals that are constant between events
-  bool moves;           // anything of these changes
-  bool free_moves;      // a free input changes
-  bool held_moves;      // a Real that is constant between events changes
-  int32_t requested;    // the first unknown it is asked for; -1: none
-} share;
-
-typedef struct held_node {
-  int32_t node, place;
-} held_node;
-
-// Where the change of a variable of a component is found, if not in the seed.
-enum { HIDDEN = -3, CONSTANT = -2, ASKED = -1 };
-
-typedef struct cpli_direction {
-  cpl_context* ctx;
-  share* shares;
-  int32_t* place;        // variable of a component: its position in seed, or as above
-  uint32_t* known;       // references
-  double* seed;          // change of each of them
-  uint32_t* derivative;  // references, in the order of all states
-  int32_t* position;     // node: its position in seed (an input, or a state that is read), or as
-                         // above
-  double* change;        // of the nodes
-  held_node* held;       // nodes that are constant between events, with a place in seed
-  int32_t n_held;
-  bool exact;  // all components and couplings have derivatives
-  bool fails;  // a component failed once: differences are used
-  double *x, *base, *moved;
-  // scratch of requests, with room for all nodes and for the largest request so far
-  uint32_t* asked;
-  double* got;
-  int32_t* of;
-  size_t room;
-  // the direction that the changes belong to
-  uint32_t* last_known;
-  double* last_seed;
-  size_t n_last, room_last;
-  int64_t walked;  // a->evaluations then; -1: they belong to none
-} direction;
 
 //------------------------------------ make ------------------------------------
 
@@ -68,10 +23,6 @@ static bool is_continuous(const cpl_variable* v) {
 
 static bool is_held(const cpl_variable* v) {
   return v->variability <= CPL_VARIABILITY_DISCRETE && v->causality != CPL_CAUSALITY_INDEPENDENT;
-}
-
-static bool is_held_node(const cpli_aggregate* a, const cpli_node* node) {
-  return node->discrete || (node->part < 0 && a->signals[node->var].kind == CPL_SIGNAL_PARAMETER);
 }
 
 // FMI allows derivatives of outputs and state derivatives, not of other variables. A composed model
@@ -132,6 +83,20 @@ static void place_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
   unite_aliases(desc, place);
 }
 
+// All inputs follow the states, in the order of the description.
+static void place_all_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
+  const cpli_part* part = &a->parts[k];
+  const cpl_description* desc = part->m->base.desc;
+  share* s = &d->shares[k];
+  s->n_known = part->n_states;
+  for (int32_t i = 0; i < desc->n_vars; i++) {
+    if (!cpli_is_direction_input(&desc->vars[i])) continue;
+    if (may_be_set(&desc->vars[i])) d->place[part->first_var + i] = s->first + s->n_known;
+    s->n_known++;
+  }
+  s->n_all = s->n_known;
+}
+
 static bool have_gradients(const cpli_aggregate* a) {
   for (int32_t i = 0; i < a->n_links; i++) {
     const cpli_coupling_edge* l = &a->links[i];
@@ -174,28 +139,52 @@ static bool place_nodes(const cpli_aggregate* a, direction* d) {
 
 // Whether every component has the derivatives needed.
 static bool place_all(const cpli_aggregate* a, direction* d) {
-  int32_t first = 0;
+  int32_t first = 0, total = 0;
   d->exact = have_gradients(a);
   for (int32_t k = 0; k < a->n_parts; k++) {
     d->shares[k].first = first;
     d->shares[k].requested = -1;
     d->exact = place_variables(a, d, k) && d->exact;
     if (a->parts[k].n_states > 0 && a->parts[k].m->base.ops->directional == NULL) return false;
-    place_inputs(a, d, k);
+    d->shares[k].whole = a->parts[k].m->ops->directions != NULL;
+    if (d->shares[k].whole) place_all_inputs(a, d, k);
+    else place_inputs(a, d, k);
     place_held(a, d, k);
+    total += d->shares[k].n_all;
     first += d->shares[k].n_held;
   }
+  d->n_seeds = (size_t)first;
+  d->compact = total >= first - total;
   return place_nodes(a, d);
+}
+
+// Inputs that nothing can be known of have a reference all the same.
+static void name_inputs(const cpli_aggregate* a, direction* d, int32_t k) {
+  const cpl_description* desc = a->parts[k].m->base.desc;
+  int32_t place = d->shares[k].first + a->parts[k].n_states;
+  for (int32_t i = 0; i < desc->n_vars; i++)
+    if (cpli_is_direction_input(&desc->vars[i])) d->known[place++] = desc->vars[i].ref;
+}
+
+// Consecutive components of one kind.
+static int32_t kind_of(const cpli_aggregate* a, const direction* d, int32_t k) {
+  const cpl_model *m = a->parts[k].m, *before = k > 0 ? a->parts[k - 1].m : NULL;
+  const bool same = before != NULL && m->ops->directions != NULL &&
+                    m->ops->directions == before->ops->directions &&
+                    m->base.desc == before->base.desc;
+  return same ? d->shares[k - 1].kind : k;
 }
 
 static void fill(const cpli_aggregate* a, direction* d) {
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpli_part* part = &a->parts[k];
     const cpl_description* desc = part->m->base.desc;
+    d->shares[k].kind = kind_of(a, d, k);
     for (int32_t i = 0; i < desc->n_vars; i++) {
       int32_t place = d->place[part->first_var + i];
       if (place >= 0) d->known[place] = desc->vars[i].ref;
     }
+    if (d->shares[k].whole) name_inputs(a, d, k);
     for (int32_t i = 0; i < part->n_states; i++)
       d->derivative[part->first_state + i] = desc->vars[desc->derivatives[i]].ref;
   }
@@ -210,12 +199,7 @@ static void list_held(const cpli_aggregate* a, direction* d) {
   }
 }
 
-static int32_t count_seeds(const cpli_aggregate* a, const direction* d) {
-  const share* last = a->n_parts > 0 ? &d->shares[a->n_parts - 1] : NULL;
-  return last != NULL ? last->first + last->n_held : 0;
-}
-
-static bool reserve(direction* d, size_t n) {
+bool cpli_direction_reserve(direction* d, size_t n) {
   if (n <= d->room && d->of != NULL) return true;
   uint32_t* asked = cpli_alloc(d->ctx, n, sizeof *asked);
   double* got = cpli_alloc(d->ctx, n, sizeof *got);
@@ -230,11 +214,12 @@ static bool reserve(direction* d, size_t n) {
 
 static bool allocate(const cpli_aggregate* a, direction* d) {
   size_t nodes = (size_t)a->n_nodes, states = (size_t)a->n_states;
-  size_t seeds = (size_t)count_seeds(a, d);
+  size_t seeds = d->n_seeds;
   d->known = cpli_alloc(d->ctx, seeds + states, sizeof *d->known);
   d->seed = cpli_alloc(d->ctx, seeds + nodes + 3 * states, sizeof *d->seed);
   d->held = cpli_alloc(d->ctx, nodes, sizeof *d->held);
-  if (d->known == NULL || d->seed == NULL || d->held == NULL || !reserve(d, nodes)) return false;
+  if (d->known == NULL || d->seed == NULL || d->held == NULL || !cpli_direction_reserve(d, nodes))
+    return false;
   d->derivative = d->known + seeds;
   d->change = d->seed + seeds;
   d->x = d->change + nodes;
@@ -278,6 +263,11 @@ void cpli_direction_destroy(struct cpli_direction* d) {
   cpli_free(d->ctx, d->of);
   cpli_free(d->ctx, d->last_known);
   cpli_free(d->ctx, d->last_seed);
+  cpli_free(d->ctx, d->last_place);
+  cpli_free(d->ctx, d->read);
+  cpli_free(d->ctx, d->read_place);
+  cpli_free(d->ctx, d->requests.refs);
+  cpli_free(d->ctx, d->requests.of);
   cpli_free(d->ctx, d);
 }
 
@@ -314,7 +304,8 @@ cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, dou
   for (int32_t i = 0; i < l->n_sources; i++) {
     if (change[l->sources[i]] == 0) continue;
     moves = true;
-    if (is_held_node(a, &a->nodes[l->sources[i]])) l->known = false;  // constant for the others
+    if (cpli_is_held_node(a, &a->nodes[l->sources[i]]))
+      l->known = false;  // constant for the others
   }
   cpl_status st = moves ? cpli_coupling_gradient(a, l) : CPL_OK;
   for (int32_t i = 0; i < l->n_sources && moves && st == CPL_OK; i++) {
@@ -324,17 +315,66 @@ cpl_status cpli_coupling_direction(cpli_aggregate* a, cpli_coupling_edge* l, dou
   return st;
 }
 
-static cpl_status ask(cpli_aggregate* a, int32_t part, const uint32_t* refs, size_t n,
-                      double* out) {
+static int32_t count_known(const share* s) {
+  return s->held_moves ? s->n_held : s->free_moves ? s->n_all : s->n_known;
+}
+
+static cpl_status ask_one(cpli_aggregate* a, int32_t part, const uint32_t* refs, size_t n,
+                          double* out) {
   const direction* d = a->direction;
   const share* s = &d->shares[part];
   cpl_component* c = &a->parts[part].m->base;
   if (n == 0) return CPL_OK;
   memset(out, 0, n * sizeof *out);
   if (!s->moves) return CPL_OK;
-  const int32_t known = s->held_moves ? s->n_held : s->free_moves ? s->n_all : s->n_known;
-  return c->ops->directional(c, refs, n, d->known + s->first, (size_t)known, d->seed + s->first,
-                             out);
+  return c->ops->directional(c, refs, n, d->known + s->first, (size_t)count_known(s),
+                             d->seed + s->first, out);
+}
+
+enum { MAX_TOGETHER = 64 };
+
+static cpl_status ask_alone(cpli_aggregate* a, int32_t part, const uint32_t* refs,
+                            const int32_t* first, double* out) {
+  const cpli_part* k = &a->parts[part];
+  if (refs == NULL)
+    return ask_one(a, part, a->direction->derivative + k->first_state, (size_t)k->n_states,
+                   out + first[0]);
+  return ask_one(a, part, refs + first[0], (size_t)(first[1] - first[0]), out + first[0]);
+}
+
+// The first of these components, and those after it that can be asked together with it; returns how
+// many.
+static int32_t ask_first(cpli_aggregate* a, const int32_t* parts, int32_t n, const uint32_t* refs,
+                         const int32_t* first, double* out, cpl_status* st) {
+  const direction* d = a->direction;
+  cpl_model* models[MAX_TOGETHER];
+  int32_t first_seed[MAX_TOGETHER], count = 0;
+  const int32_t kind = d->shares[parts[0]].kind;
+  for (; count < n && count < MAX_TOGETHER; count++) {
+    const share* s = &d->shares[parts[count]];
+    if (s->kind != kind || !s->moves || s->held_moves) break;
+    models[count] = a->parts[parts[count]].m;
+    first_seed[count] = s->first;
+  }
+  if (count < 2) {
+    *st = ask_alone(a, parts[0], refs, first, out);
+    return 1;
+  }
+  const cpl_directions q = {.seed = d->seed,
+                            .first_seed = first_seed,
+                            .unknowns = refs,
+                            .first = first,
+                            .sensitivity = out};
+  *st = models[0]->ops->directions(models, (size_t)count, &q);
+  return count;
+}
+
+cpl_status cpli_direction_ask(cpli_aggregate* a, const int32_t* parts, int32_t n,
+                              const uint32_t* refs, const int32_t* first, double* out) {
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < n && st == CPL_OK;)
+    i += ask_first(a, parts + i, n - i, refs, first + i, out, &st);
+  return st;
 }
 
 static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
@@ -349,29 +389,75 @@ static cpl_status get(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eva
       d->change[node] = d->seed[position];
     }
   }
-  cpl_status st = ask(a, op->part, d->asked, n, d->got);
+  cpl_status st = ask_one(a, op->part, d->asked, n, d->got);
   for (size_t i = 0; i < n && st == CPL_OK; i++) d->change[d->of[i]] = d->got[i];
   return st;
 }
 
-static void set(cpli_aggregate* a, int32_t node) {
+static void set(cpli_aggregate* a, int32_t part, const int32_t* nodes, int32_t n) {
   direction* d = a->direction;
-  d->seed[d->position[node]] = d->change[node];
-  if (d->change[node] != 0) d->shares[a->nodes[node].part].moves = true;
+  bool moves = d->shares[part].moves;
+  for (int32_t i = 0; i < n; i++) {
+    const double change = d->change[nodes[i]];
+    const int32_t position = d->position[nodes[i]];
+    if (position < 0) continue;
+    d->seed[position] = change;
+    moves = moves || change != 0;
+  }
+  d->shares[part].moves = moves;
+}
+
+// Linear functions of the same kind have the same gradient, of sources that are no parameters.
+static cpl_status couple_batch(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_batch* b) {
+  double* change = a->direction->change;
+  cpli_coupling_edge* l = &a->links[a->nodes[p->nodes[b->first]].coupling];
+  const int32_t* sources = p->batch_sources + b->sources;
+  cpl_status st = cpli_coupling_gradient(a, l);
+  for (int32_t begin = 0; begin < b->count && st == CPL_OK; begin += CPL_MAX_POINTS) {
+    const int32_t* nodes = p->nodes + b->first + begin;
+    int32_t n = b->count - begin < CPL_MAX_POINTS ? b->count - begin : CPL_MAX_POINTS;
+    double out[CPL_MAX_POINTS] = {0};
+    for (int32_t k = 0; k < l->n_sources; k++, sources += n) {
+      const double slope = l->gradient[k];
+      if (isfinite(slope)) {
+        for (int32_t i = 0; i < n; i++) out[i] += slope * change[sources[i]];
+        continue;
+      }
+      for (int32_t i = 0; i < n; i++)
+        if (change[sources[i]] != 0) out[i] += slope * change[sources[i]];
+    }
+    for (int32_t i = 0; i < n; i++) change[nodes[i]] = out[i];
+  }
+  return st;
+}
+
+static cpl_status couple_one(cpli_aggregate* a, int32_t node) {
+  const cpli_node* k = &a->nodes[node];
+  if (!cpli_is_smooth(k)) return CPL_OK;
+  return cpli_coupling_direction(a, &a->links[k->coupling], &a->direction->change[node]);
+}
+
+static cpl_status couple(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
+  cpl_status st = CPL_OK;
+  int32_t done = 0;
+  for (int32_t k = 0; k < op->n_batches && st == CPL_OK; k++) {
+    const cpli_batch* b = &p->batches[op->first_batch + k];
+    done += b->count;
+    if (b->linear) st = couple_batch(a, p, b);
+    for (int32_t i = 0; i < b->count && !b->linear && st == CPL_OK; i++)
+      st = couple_one(a, p->nodes[b->first + i]);
+  }
+  for (int32_t i = done; i < op->count && st == CPL_OK; i++)
+    st = couple_one(a, p->nodes[op->first + i]);
+  return st;
 }
 
 static cpl_status walk_one(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op) {
-  direction* d = a->direction;
-  cpl_status st = CPL_OK;
   if (op->kind == CPLI_OP_LOOP) return cpli_loop_direction(a, p->loops[op->first]);
   if (op->kind == CPLI_OP_GET) return op->type == CPL_REAL ? get(a, p, op) : CPL_OK;
-  for (int32_t i = op->first; i < op->first + op->count && st == CPL_OK; i++) {
-    int32_t node = p->nodes[i];
-    if (!cpli_is_smooth(&a->nodes[node])) continue;
-    if (op->kind == CPLI_OP_SET) set(a, node);
-    else st = cpli_coupling_direction(a, &a->links[a->nodes[node].coupling], &d->change[node]);
-  }
-  return st;
+  if (op->kind == CPLI_OP_COUPLE) return couple(a, p, op);
+  set(a, op->part, p->nodes + op->first, op->count);
+  return CPL_OK;
 }
 
 cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* ops,
@@ -381,23 +467,68 @@ cpl_status cpli_direction_walk(cpli_aggregate* a, const cpli_eval_plan* p, const
   return st;
 }
 
-// Nothing changes; then seeds are set, and the rest follows from them.
-static void begin(cpli_aggregate* a) {
+// Gets of consecutive components of one kind.
+static cpl_status get_batch(cpli_aggregate* a, const cpli_eval_plan* p, const cpli_eval_op* op,
+                            const int32_t* first, int32_t n) {
+  const direction* d = a->direction;
+  const int32_t* nodes = p->nodes + op->first;
+  int32_t parts[MAX_TOGETHER];
+  for (int32_t i = 0; i < n; i++) parts[i] = op->part + i;
+  cpl_status st = cpli_direction_ask(a, parts, n, p->refs + op->first, first, d->got);
+  for (int32_t i = 0; i < first[n] && st == CPL_OK; i++) d->change[nodes[i]] = d->got[i];
+  return st;
+}
+
+static bool all_asked(const cpli_aggregate* a, const int32_t* nodes, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    if (a->direction->position[nodes[i]] != ASKED) return false;
+  return true;
+}
+
+static cpl_status walk_call(cpli_aggregate* a, const cpli_eval_plan* p, const int32_t* tasks,
+                            const cpli_eval_call* c) {
+  const cpli_eval_op* op = &p->ops[p->by_part[tasks[c->task]]];
+  const int32_t* first = p->operands + c->operands;
+  cpl_status st = CPL_OK;
+  if (c->n > 1 && c->n <= MAX_TOGETHER && op->kind == CPLI_OP_GET &&
+      all_asked(a, p->nodes + op->first, first[c->n]))
+    return get_batch(a, p, op, first, c->n);
+  for (int32_t i = 0; i < c->n && c->n > 1 && op->kind == CPLI_OP_SET; i++)
+    set(a, op->part + i, p->nodes + op->first + first[i], first[i + 1] - first[i]);
+  if (c->n > 1 && op->kind == CPLI_OP_SET) return CPL_OK;
+  for (int32_t i = tasks[c->task]; i < tasks[c->task + c->n] && st == CPL_OK; i++)
+    st = walk_one(a, p, &p->ops[p->by_part[i]]);
+  return st;
+}
+
+// Of parameters only those that have changed.
+void cpli_direction_begin(cpli_aggregate* a) {
   direction* d = a->direction;
   d->walked = -1;
   memset(d->change, 0, (size_t)a->n_nodes * sizeof *d->change);
+  if (d->compact) memset(d->seed, 0, d->n_seeds * sizeof *d->seed);
   for (int32_t k = 0; k < a->n_parts; k++) {
     share* s = &d->shares[k];
-    memset(d->seed + s->first, 0, (size_t)(s->held_moves ? s->n_held : s->n_all) * sizeof *d->seed);
+    const int32_t n = d->compact ? 0 : s->held_moves ? s->n_held : s->n_all;
+    for (int32_t i = s->first; i < s->first + n; i++) d->seed[i] = 0;
     s->moves = s->free_moves = s->held_moves = false;
   }
 }
 
 // Changes in events are none: what is discrete is constant, and the values at the current point are
 // those of an evaluation between events.
-static cpl_status follow(cpli_aggregate* a) {
+cpl_status cpli_direction_follow(cpli_aggregate* a) {
   const cpli_eval_plan* p = a->plans[CPLI_PLAN_CONTINUOUS];
-  return cpli_direction_walk(a, p, p->ops, p->n_ops);
+  cpl_status st = CPL_OK;
+  for (int32_t i = 0; i < p->n_segments && st == CPL_OK; i++) {
+    const cpli_eval_segment* s = &p->segments[i];
+    const int32_t* tasks = p->tasks + s->first_task;
+    if (s->n_calls == 0)
+      st = cpli_direction_walk(a, p, &p->ops[s->first], (size_t)(s->end - s->first));
+    for (int32_t k = 0; k < s->n_calls && st == CPL_OK; k++)
+      st = walk_call(a, p, tasks, &p->calls[s->first_call + k]);
+  }
+  return st;
 }
 
 //------------------------------------ states ------------------------------------
@@ -430,7 +561,7 @@ static cpl_status by_directions(cpl_model* m, const double* v, double* out) {
   cpli_aggregate* a = (cpli_aggregate*)m;
   direction* d = a->direction;
   cpl_status st = cpli_evaluate(a);
-  begin(a);
+  cpli_direction_begin(a);
   for (int32_t k = 0; k < a->n_parts; k++) {
     const cpli_part* part = &a->parts[k];
     share* s = &d->shares[k];
@@ -439,11 +570,11 @@ static cpl_status by_directions(cpl_model* m, const double* v, double* out) {
       s->moves = s->moves || v[part->first_state + i] != 0;
     }
   }
-  if (st == CPL_OK) st = follow(a);
+  if (st == CPL_OK) st = cpli_direction_follow(a);
   for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
     const cpli_part* part = &a->parts[k];
-    st = ask(a, k, d->derivative + part->first_state, (size_t)part->n_states,
-             out + part->first_state);
+    st = ask_one(a, k, d->derivative + part->first_state, (size_t)part->n_states,
+                 out + part->first_state);
   }
   return st;
 }
@@ -463,144 +594,4 @@ cpl_status cpli_jacobian_times(cpl_model* m, const double* v, double* out) {
   cpl_log(d->ctx, CPL_LOG_WARNING, m->base.name,
           "differences replace directional derivatives from now on: %s", cpl_context_error(d->ctx));
   return without;
-}
-
-//------------------------------------ any variables ------------------------------------
-
-static cpl_status refuse(const cpli_aggregate* a, uint32_t ref, const char* why) {
-  bool exists = ref < (uint32_t)a->desc->n_vars;
-  const char* name = exists ? a->desc->vars[ref].name : NULL;
-  if (!exists)
-    return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, NULL, a->t,
-                       "there is no variable %u", (unsigned)ref);
-  return cpl_fail_in(a->base.base.ctx, CPL_ERR_INPUT, a->name, name, a->t, "%s %s", name, why);
-}
-
-// Discrete nodes that couplings read change as the variables that they show.
-static void seed_discrete_nodes(cpli_aggregate* a) {
-  direction* d = a->direction;
-  for (int32_t i = 0; i < d->n_held; i++) d->change[d->held[i].node] = d->seed[d->held[i].place];
-}
-
-// The change of a state, of an input that is set from outside, or of what is constant between
-// events.
-static cpl_status seed_one(cpli_aggregate* a, uint32_t ref, double seed, bool* any_held) {
-  static const char no_known[] =
-      "is neither a state nor a continuous input, nor a parameter of a model with derivatives "
-      "with respect to parameters: there are no derivatives with respect to it";
-  direction* d = a->direction;
-  if (ref >= (uint32_t)a->desc->n_vars) return refuse(a, ref, "");
-  int32_t var = (int32_t)ref, signal = var - a->n_part_vars;
-  if (signal >= 0) {
-    const cpli_node* node = &a->nodes[a->first_signal + signal];
-    bool input = a->signals[signal].kind == CPL_SIGNAL_INPUT && cpli_is_smooth(node);
-    if (!input && !is_held_node(a, node)) return refuse(a, ref, no_known);
-    d->change[a->first_signal + signal] += seed;
-    return CPL_OK;
-  }
-  share* s = &d->shares[a->shared_desc->routes[var].component];
-  int32_t place = d->place[var];
-  bool state = place >= 0 && place < s->first + a->parts[s - d->shares].n_states;
-  bool free = place >= s->first + s->n_known, held = place >= s->first + s->n_all;
-  if (!state && !free) return refuse(a, ref, no_known);
-  d->seed[place] += seed;
-  s->moves = s->moves || seed != 0;
-  s->free_moves = s->free_moves || (free && !held && seed != 0);
-  s->held_moves = s->held_moves || (held && seed != 0);
-  *any_held = *any_held || held;
-  return CPL_OK;
-}
-
-// Nested aggregates are asked several times in the same direction.
-static bool is_last(const cpli_aggregate* a, const uint32_t* knowns, size_t n, const double* seed) {
-  const direction* d = a->direction;
-  return d->walked == a->evaluations && d->n_last == n &&
-         (n == 0 || (memcmp(d->last_known, knowns, n * sizeof *knowns) == 0 &&
-                     memcmp(d->last_seed, seed, n * sizeof *seed) == 0));
-}
-
-static cpl_status remember(cpli_aggregate* a, const uint32_t* knowns, size_t n,
-                           const double* seed) {
-  direction* d = a->direction;
-  if (n > d->room_last) {
-    cpli_free(d->ctx, d->last_known);
-    cpli_free(d->ctx, d->last_seed);
-    d->last_known = cpli_alloc(d->ctx, n, sizeof *d->last_known);
-    d->last_seed = cpli_alloc(d->ctx, n, sizeof *d->last_seed);
-    d->room_last = d->last_known != NULL && d->last_seed != NULL ? n : 0;
-    if (d->room_last == 0) return cpli_nomem(d->ctx);
-  }
-  if (n > 0) memcpy(d->last_known, knowns, n * sizeof *knowns);
-  if (n > 0) memcpy(d->last_seed, seed, n * sizeof *seed);
-  d->n_last = n;
-  d->walked = a->evaluations;
-  return CPL_OK;
-}
-
-static cpl_status move(cpli_aggregate* a, const uint32_t* knowns, size_t n, const double* seed) {
-  if (is_last(a, knowns, n, seed)) return CPL_OK;
-  cpl_status st = CPL_OK;
-  if (a->phase != CPLI_PLAN_CONTINUOUS) cpli_aggregate_forget_gradients(a);
-  begin(a);
-  bool any_held = false;
-  for (size_t i = 0; i < n && st == CPL_OK; i++) st = seed_one(a, knowns[i], seed[i], &any_held);
-  if (any_held) seed_discrete_nodes(a);
-  if (st == CPL_OK) st = follow(a);
-  return st == CPL_OK ? remember(a, knowns, n, seed) : st;
-}
-
-// An unknown whose change is there, or the component that is asked for it; -1: it is there.
-static cpl_status read_one(const cpli_aggregate* a, uint32_t ref, int32_t* part, double* out) {
-  const direction* d = a->direction;
-  *part = -1;
-  if (ref >= (uint32_t)a->desc->n_vars) return refuse(a, ref, "");
-  int32_t var = (int32_t)ref;
-  if (var >= a->n_part_vars) {
-    int32_t node = a->first_signal + var - a->n_part_vars;
-    *out = cpli_is_smooth(&a->nodes[node]) ? d->change[node] : 0;
-    return CPL_OK;
-  }
-  int32_t place = d->place[var], node = a->node_of[var];
-  if (place == HIDDEN)
-    return refuse(a, ref,
-                  "is neither a state, nor a derivative, nor an output: its model gives no "
-                  "derivatives of it");
-  if (place >= 0) *out = d->seed[place];
-  else if (place == CONSTANT) *out = 0;
-  else if (node >= 0) *out = d->change[node];
-  else *part = a->shared_desc->routes[var].component;
-  return CPL_OK;
-}
-
-// One call per component. Its unknowns are chained.
-static cpl_status read_all(cpli_aggregate* a, const uint32_t* unknowns, size_t n, double* out) {
-  direction* d = a->direction;
-  cpl_status st = reserve(d, n) ? CPL_OK : cpli_nomem(d->ctx);
-  for (int32_t k = 0; k < a->n_parts; k++) d->shares[k].requested = -1;
-  for (size_t i = n; i-- > 0 && st == CPL_OK;) {
-    int32_t part = -1;
-    st = read_one(a, unknowns[i], &part, &out[i]);
-    if (part < 0) continue;
-    d->of[i] = d->shares[part].requested;
-    d->shares[part].requested = (int32_t)i;
-  }
-  for (int32_t k = 0; k < a->n_parts && st == CPL_OK; k++) {
-    size_t count = 0;
-    for (int32_t i = d->shares[k].requested; i >= 0; i = d->of[i])
-      d->asked[count++] = a->shared_desc->routes[unknowns[i]].ref;
-    st = ask(a, k, d->asked, count, d->got);
-    count = 0;
-    for (int32_t i = d->shares[k].requested; i >= 0 && st == CPL_OK; i = d->of[i])
-      out[i] = d->got[count++];
-  }
-  return st;
-}
-
-cpl_status cpli_aggregate_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
-                                      const uint32_t* knowns, size_t n_knowns, const double* seed,
-                                      double* sensitivity) {
-  cpli_aggregate* a = (cpli_aggregate*)c;
-  cpl_status st = cpli_aggregate_compute(a);
-  if (st == CPL_OK) st = move(a, knowns, n_knowns, seed);
-  return st == CPL_OK ? read_all(a, unknowns, n_unknowns, sensitivity) : st;
 }

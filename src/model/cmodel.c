@@ -334,6 +334,7 @@ static cpl_status reset(cpl_component* c) {
   const cpl_description* d = c->desc;
   release(in);
   memset(in->v, 0, in->cm->at.n * sizeof(double));
+  if (in->d != NULL) memset(in->d, 0, in->cm->at.n * sizeof(double));  // after a crash
   for (int32_t i = 0; i < d->n_vars; i++) {
     const cpl_variable* var = &d->vars[i];
     if (var->type == CPL_STRING) {
@@ -547,18 +548,16 @@ static const cpl_component_ops component_ops[2][2] = {
     {{COMMON_OPS, BYTES_OPS}, {COMMON_OPS, BYTES_OPS, .directional = cpli_cmodel_directional}},
 };
 
-static const cpl_model_ops model_ops = {.size = sizeof(cpl_model_ops),
-                                        .enter_event = enter_event,
-                                        .event_update = event_update,
-                                        .enter_continuous = enter_continuous,
-                                        .set_time = set_time,
-                                        .set_states = set_states,
-                                        .get_states = get_states,
-                                        .get_nominals = get_nominals,
-                                        .get_derivatives = get_derivatives,
-                                        .get_indicators = get_indicators,
-                                        .completed_step = completed_step,
-                                        .evaluate = cpli_cmodel_evaluate};
+#define MODEL_OPS                                                                             \
+  .size = sizeof(cpl_model_ops), .enter_event = enter_event, .event_update = event_update,    \
+  .enter_continuous = enter_continuous, .set_time = set_time, .set_states = set_states,       \
+  .get_states = get_states, .get_nominals = get_nominals, .get_derivatives = get_derivatives, \
+  .get_indicators = get_indicators, .completed_step = completed_step,                         \
+  .evaluate = cpli_cmodel_evaluate
+
+static const cpl_model_ops model_ops[2] = {  // [has directional derivatives]
+    {MODEL_OPS},
+    {MODEL_OPS, .directions = cpli_cmodel_directions}};
 
 static size_t n_numbers(const cpli_cmodel* cm) {
   const cpli_layout* at = &cm->at;
@@ -608,25 +607,25 @@ cpl_status cpli_cmodel_instance(const cpli_cmodel* cm, cpl_context* ctx, const c
   in->cm = cm;
   in->host.report = take_report;
   in->name = cpli_strdup(ctx, name);
-  in->base = (cpl_model){
-      .base = {.ops = &component_ops[to_bytes][has_directional],
-               .desc = &cm->desc,
-               .ctx = ctx,
-               .name = in->name,
-               .can = {.directional = has_directional,
-                       .parameter_directions = cpli_cmodel_has_parameter_directions(cm) ? 2 : 0,
-                       .save_restore = true,
-                       .serialize = to_bytes,
-                       .completed_step = wants_steps,
-                       // all instances share what the program has given
-                       .own_thread = cm->host.user != NULL || cm->host.shares_data}},
-      .ops = &in->ops};
-  in->ops = model_ops;
-  if (cm->at.na > 0) in->ops.evaluate = NULL;
+  in->base =
+      (cpl_model){.base = {.ops = &component_ops[to_bytes][has_directional],
+                           .desc = &cm->desc,
+                           .ctx = ctx,
+                           .name = in->name,
+                           .can = {.directional = has_directional,
+                                   .parameter_directions = cm->covers_all ? 2 : 0,
+                                   .save_restore = true,
+                                   .serialize = to_bytes,
+                                   .completed_step = wants_steps,
+                                   // all instances share what the program has given
+                                   .own_thread = cm->host.user != NULL || cm->host.shares_data}},
+                  .ops = &in->ops};
+  in->ops = model_ops[has_directional];
+  if (cm->at.na > 0) in->ops.evaluate = NULL, in->ops.directions = NULL;
   cpli_cmodel_constraint_ops(cm->def, &in->ops);
   cpl_status st = CPL_OK;
   // one table for all of them stays in the cache
-  if (cm->def->n_constraints == 0 && cm->at.na == 0) in->base.ops = &model_ops;
+  if (cm->def->n_constraints == 0 && cm->at.na == 0) in->base.ops = &model_ops[has_directional];
   if (in->name == NULL || !allocate(in, ctx)) st = cpli_nomem(ctx);
   if (st >= 0) st = cpli_cmodel_residual_ops(in, ctx);
   if (st >= 0) st = reset(&in->base.base);

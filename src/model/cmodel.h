@@ -50,6 +50,7 @@ typedef struct cpli_cmodel {
   bool any_discrete_output;
   const cpl_model_tangent* tangent;  // the host's, where it covers this model. Nullable
   bool has_directional;              // by it or by the definition
+  bool covers_all;                   // it covers parameters and discrete variables, too
   cpl_context* ctx;
   cpli_arena arena;
   cpli_names names;

@@ -2,11 +2,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Evaluates many instances of one model in C by one call, with one guard against crashes around all
-// of them. Each instance does what it would do alone, in the same order: where a model has changed
-// the rounding or the like, all are evaluated again, each function with the modes of the caller.
+// of them: values, or directional derivatives. Each instance does what it would do alone, in the
+// same order: where a model has changed the rounding or the like, all are evaluated again, each
+// function with the modes of the caller.
 #include <assert.h>
 
 #include "model/cmodel_instance.h"
+
+// The modes of floating-point arithmetic around a batch.
+typedef struct modes {
+  const cpli_cmodel_host* host;
+  uint32_t before;
+  bool careful;  // they are put back behind every function
+} modes;
+
+static void put_back(const modes* m) {
+  if (m->careful && m->host->modes() != m->before) m->host->put_back(m->before);
+}
+
+static void run_with_modes(modes* m, void (*run)(void* user), void* user) {
+  const cpli_cmodel_host* host = m->host;
+  if (host->modes != NULL) m->before = host->modes();
+  run(user);
+  if (host->modes == NULL || host->modes() == m->before) return;
+  host->put_back(m->before);
+  m->careful = true;
+  run(user);
+}
+
+//------------------------------------ values ------------------------------------
 
 typedef struct batch {
   cpl_model* const* models;
@@ -16,14 +40,8 @@ typedef struct batch {
   const char* function;  // of it
   bool refused;          // it may not be called
   int result;
-  const cpli_cmodel_host* host;
-  uint32_t modes;  // of the caller
-  bool careful;    // they are put back behind every function
+  modes modes;
 } batch;
-
-static void put_back(const batch* b) {
-  if (b->careful && b->host->modes() != b->modes) b->host->put_back(b->modes);
-}
 
 static void set_point(cpli_c_instance* in, const batch* b) {
   const cpl_evaluation* e = b->e;
@@ -46,7 +64,7 @@ static bool update_outputs(cpli_c_instance* in, batch* b) {
   const bool hold = in->cm->any_discrete_output && in->phase == IN_CONTINUOUS;
   b->function = "output_values";
   b->result = in->cm->def->output_values(&in->values, hold ? in->fresh_y : in->v + at->y);
-  put_back(b);
+  put_back(&b->modes);
   if (b->result != CPL_MODEL_OK) return false;
   if (hold) cpli_cmodel_hold_discrete(in);
   return in->y_known = true;
@@ -57,7 +75,7 @@ static bool update_derivatives(cpli_c_instance* in, batch* b) {
   if (in->dx_known || at->nx == 0) return true;
   b->function = "derivatives";
   b->result = in->cm->def->derivatives(&in->values, in->v + at->dx);
-  put_back(b);
+  put_back(&b->modes);
   return in->dx_known = b->result == CPL_MODEL_OK;
 }
 
@@ -99,7 +117,8 @@ static void fetch_numbers(const batch* b, size_t at, size_t bytes) {
   FETCH(v + bytes);
 }
 
-static void evaluate_all(batch* b) {
+static void evaluate_all(void* user) {
+  batch* b = user;
   const cpl_evaluation* e = b->e;
   const cpl_context* ctx = b->models[0]->base.ctx;
   const cpli_layout* at = &((const cpli_c_instance*)b->models[0])->cm->at;
@@ -110,7 +129,7 @@ static void evaluate_all(batch* b) {
     cpli_c_instance* in = (cpli_c_instance*)b->models[b->at];
     const uint32_t dx = in->cm->at.dx, nx = in->cm->at.nx;
     assert(in->phase > IN_INIT && in->cm->at.na == 0);
-    if (b->careful) cpli_cmodel_forget_results(in);
+    if (b->modes.careful) cpli_cmodel_forget_results(in);
     fetch_instance(b, b->at + AHEAD);
     fetch_numbers(b, b->at + NUMBERS, bytes);
     b->refused = in->dead || cpli_cancelled(ctx);
@@ -125,12 +144,7 @@ static void evaluate_all(batch* b) {
 
 static void evaluate(void* user) {
   batch* b = user;
-  if (b->host->modes != NULL) b->modes = b->host->modes();
-  evaluate_all(b);
-  if (b->host->modes == NULL || b->host->modes() == b->modes) return;
-  b->host->put_back(b->modes);
-  b->careful = true;
-  evaluate_all(b);
+  run_with_modes(&b->modes, evaluate_all, b);
 }
 
 cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,
@@ -138,7 +152,7 @@ cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_ev
   const char* all = e->dx != NULL ? "derivatives" : "output_values";
   const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
   const char* crash = NULL;
-  batch b = {.models = models, .n = n, .e = e, .function = all, .host = host};
+  batch b = {.models = models, .n = n, .e = e, .function = all, .modes.host = host};
   if (host->call != NULL) crash = host->call(all, evaluate, &b);
   else evaluate(&b);
   *done = b.at;
@@ -146,4 +160,142 @@ cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_ev
   cpli_c_instance* in = (cpli_c_instance*)models[b.at];
   return b.refused ? cpli_cmodel_callable(in, b.function)
                    : cpli_cmodel_returned(in, b.function, crash, b.result);
+}
+
+//------------------------------------ directional derivatives ------------------------------------
+
+typedef struct directions {
+  cpl_model* const* models;
+  size_t n;
+  const cpl_directions* d;
+  size_t at;             // the model that is called
+  const char* function;  // of it
+  bool refused;          // it may not be called
+  int result;
+  modes modes;
+} directions;
+
+// What a model is asked for.
+typedef struct wanted {
+  bool all;            // parameters or discrete variables change
+  double *d_dx, *d_y;  // Nullable
+} wanted;
+
+static bool call_tangents(cpli_c_instance* in, const cpl_values* seed, const wanted* w,
+                          const char** function, int* result) {
+  const cpli_cmodel* cm = in->cm;
+  const cpl_model_tangent* t = cm->tangent;
+  const cpl_values* values = &in->values;
+  if (t->memory) {
+    cpli_cmodel_prepare_tangent(in);
+    values = &in->tangent_values;
+  }
+  *result = CPL_MODEL_OK;
+  if (w->d_dx != NULL) {
+    *function = "derivatives";
+    *result = (w->all ? t->derivatives_all : t->derivatives)(values, seed, in->computed, w->d_dx);
+  }
+  if (w->d_y != NULL && *result == CPL_MODEL_OK) {
+    *function = "output_values";
+    *result = (w->all ? t->output_values_all : t->output_values)(values, seed,
+                                                                 in->computed + cm->at.nx, w->d_y);
+  }
+  return *result == CPL_MODEL_OK;
+}
+
+static bool call_model(cpli_c_instance* in, const cpl_values* seed, const wanted* w,
+                       const char** function, int* result) {
+  in->values.t = in->t;
+  if (in->cm->def->directional == NULL || w->all)
+    return call_tangents(in, seed, w, function, result);
+  *function = "directional";
+  *result = in->cm->def->directional(&in->values, seed->x, seed->u, w->d_dx, w->d_y);
+  return *result == CPL_MODEL_OK;
+}
+
+static wanted find_wanted(const cpli_c_instance* in, const uint32_t* unknowns, size_t n) {
+  const uint32_t dx = in->cm->at.dx, y = in->cm->at.y;
+  wanted w = {0};
+  for (size_t i = 0; i < n; i++) {
+    if (unknowns[i] >= y) w.d_y = in->d + y;
+    else if (unknowns[i] >= dx) w.d_dx = in->d + dx;
+  }
+  return w;
+}
+
+static bool direct(cpli_c_instance* in, directions* q) {
+  const cpl_directions* d = q->d;
+  const cpli_layout* at = &in->cm->at;
+  const double* seed = d->seed + d->first_seed[q->at];
+  const int32_t first = d->first[q->at];
+  in->given_seed.x = seed;
+  in->given_seed.u = seed + at->nx;
+  if (d->unknowns == NULL) {
+    const wanted w = {.d_dx = d->sensitivity + first};
+    return call_model(in, &in->given_seed, &w, &q->function, &q->result);
+  }
+  const int32_t end = d->first[q->at + 1];
+  const uint32_t* unknowns = d->unknowns;
+  const wanted w = find_wanted(in, unknowns + first, (size_t)(end - first));
+  if (!call_model(in, &in->given_seed, &w, &q->function, &q->result)) return false;
+  for (int32_t i = first; i < end; i++) {
+    assert(unknowns[i] >= at->dx && unknowns[i] < at->n);
+    d->sensitivity[i] = in->d[unknowns[i]];
+  }
+  return true;
+}
+
+static void direct_all(void* user) {
+  directions* q = user;
+  for (q->at = 0; q->at < q->n; q->at++) {
+    cpli_c_instance* in = (cpli_c_instance*)q->models[q->at];
+    assert(in->phase > IN_INIT && in->cm->at.na == 0);
+    q->refused = in->dead || cpli_cancelled(in->base.base.ctx);
+    if (q->refused || !direct(in, q)) return;
+    put_back(&q->modes);
+  }
+}
+
+static void direct_with_modes(void* user) {
+  directions* q = user;
+  run_with_modes(&q->modes, direct_all, q);
+}
+
+cpl_status cpli_cmodel_directions(cpl_model* const* models, size_t n, const cpl_directions* d) {
+  const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
+  const char* crash = NULL;
+  directions q = {
+      .models = models, .n = n, .d = d, .function = "directional", .modes.host = host};
+  if (host->call != NULL) crash = host->call(q.function, direct_with_modes, &q);
+  else direct_with_modes(&q);
+  if (q.at == n) return CPL_OK;
+  cpli_c_instance* in = (cpli_c_instance*)models[q.at];
+  return q.refused ? cpli_cmodel_callable(in, q.function)
+                   : cpli_cmodel_returned(in, q.function, crash, q.result);
+}
+
+//------------------------------------ one model, any references ----------------------------------
+
+typedef struct direction {
+  cpli_c_instance* in;
+  wanted w;
+  const char* function;
+  int result;
+} direction;
+
+static void direct_one(void* user) {
+  direction* q = user;
+  call_model(q->in, &q->in->tangent_seed, &q->w, &q->function, &q->result);
+}
+
+cpl_status cpli_cmodel_direct(cpli_c_instance* in, const uint32_t* unknowns, size_t n, bool all) {
+  const cpli_cmodel_host* host = &in->cm->host;
+  direction q = {.in = in, .w = find_wanted(in, unknowns, n), .function = "directional"};
+  const char* crash = NULL;
+  q.w.all = all;
+  cpl_status st = cpli_cmodel_callable(in, q.function);
+  if (st != CPL_OK || (q.w.d_dx == NULL && q.w.d_y == NULL)) return st;
+  if (host->call != NULL) crash = host->call(q.function, direct_one, &q);
+  else direct_one(&q);
+  return cpli_cmodel_returned(in, q.function, crash, q.result);
 }

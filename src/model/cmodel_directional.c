@@ -30,10 +30,20 @@ static bool covers(const cpli_cmodel* cm, const cpl_model_tangent* t) {
          has(at->nc, def->constraints, t->constraints_of, t->constraints);
 }
 
+// Whether they cover parameters and discrete variables, too.
+static bool covers_all(const cpli_cmodel* cm) {
+  const cpl_model_tangent* t = cm->tangent;
+  return t != NULL && (t->derivatives_all != NULL || cm->at.nx == 0) &&
+         (t->output_values_all != NULL || cm->at.ny == 0) &&
+         (t->residuals_all != NULL || cm->at.na == 0) &&
+         (t->constraints_all != NULL || cm->at.nc == 0);
+}
+
 void cpli_cmodel_find_tangent(cpli_cmodel* cm) {
   const cpl_model_tangent* t = cm->host.tangent;
   cm->tangent = t != NULL && covers(cm, t) ? t : NULL;
   cm->has_directional = cm->def->directional != NULL || cm->tangent != NULL;
+  cm->covers_all = covers_all(cm);
 }
 
 const char* cpli_cmodel_derivatives(const cpli_cmodel* cm) {
@@ -44,14 +54,6 @@ const char* cpli_cmodel_derivatives(const cpli_cmodel* cm) {
                          : "exact, made from its source";
   if (cm->at.nx + cm->at.ny + cm->at.na == 0) return "";
   return t != NULL && t->why != NULL ? t->why : "differences";
-}
-
-bool cpli_cmodel_has_parameter_directions(const cpli_cmodel* cm) {
-  const cpl_model_tangent* t = cm->tangent;
-  return t != NULL && (t->derivatives_all != NULL || cm->at.nx == 0) &&
-         (t->output_values_all != NULL || cm->at.ny == 0) &&
-         (t->residuals_all != NULL || cm->at.na == 0) &&
-         (t->constraints_all != NULL || cm->at.nc == 0);
 }
 
 //------------------------------------ memory ------------------------------------
@@ -79,14 +81,13 @@ void cpli_cmodel_place_directional(cpli_c_instance* in, double* to) {
                                   .p = in->d + at->p,
                                   .w = in->d + at->w,
                                   .z = in->d + at->a};
+  if (in->cm->tangent != NULL && in->cm->tangent->memory)
+    in->tangent_seed.memory = in->memory + 2 * aligned_size(in->cm);
+  in->given_seed = in->tangent_seed;
 }
 
 //------------------------------------ calls ------------------------------------
 
-static void run_directional(void* user) {
-  cpli_c_call* c = user;
-  c->result = c->def->directional(c->v, c->d_x, c->d_u, c->d_dx, c->d_y);
-}
 static void run_tangent(void* user) {
   cpli_c_call* c = user;
   c->result = c->tangent(c->at, c->seed, c->out, c->d_dx);
@@ -94,14 +95,13 @@ static void run_tangent(void* user) {
 
 // Functions that write to their memory get a fresh one: it is not the model's, in which they would
 // find results that were computed without derivatives.
-static void prepare_tangent(cpli_c_instance* in) {
+void cpli_cmodel_prepare_tangent(cpli_c_instance* in) {
   in->tangent_values = in->values;
   in->tangent_values.t = in->t;
   if (!in->cm->tangent->memory) return;
   const size_t size = aligned_size(in->cm);
   memset(in->memory + size, 0, 2 * size);
   in->tangent_values.memory = in->memory + size;
-  in->tangent_seed.memory = in->memory + 2 * size;
 }
 
 // One tangent function: the changes go to their place in the layout, and values to `out`.
@@ -118,7 +118,7 @@ static cpl_status call_tangent(cpli_c_instance* in, const char* name, cpl_model_
 static cpl_status call_residuals(cpli_c_instance* in, bool all) {
   const cpl_model_tangent* t = in->cm->tangent;
   const cpli_layout* at = &in->cm->at;
-  prepare_tangent(in);
+  cpli_cmodel_prepare_tangent(in);
   return call_tangent(in, "residuals", all ? t->residuals_all : t->residuals, at->g,
                       (size_t)at->nx + at->ny);
 }
@@ -132,7 +132,7 @@ static cpl_status call_tangents(cpli_c_instance* in, bool all, const wanted* wan
   const cpli_layout* at = &in->cm->at;
   cpl_status st = CPL_OK;
   if (want->g) st = call_residuals(in, all);
-  else prepare_tangent(in);
+  else cpli_cmodel_prepare_tangent(in);
   if (want->c && st == CPL_OK)
     st = call_tangent(in, "constraints", all ? t->constraints_all : t->constraints, at->c,
                       (size_t)at->nx + at->ny + at->na);
@@ -142,15 +142,6 @@ static cpl_status call_tangents(cpli_c_instance* in, bool all, const wanted* wan
     st = call_tangent(in, "output_values", all ? t->output_values_all : t->output_values, at->y,
                       at->nx);
   return st;
-}
-
-static cpl_status call_directional(cpli_c_instance* in, const wanted* want) {
-  const cpli_layout* at = &in->cm->at;
-  cpli_c_call call = {.d_x = in->d + at->x,
-                      .d_u = in->d + at->u,
-                      .d_dx = want->dx ? in->d + at->dx : NULL,
-                      .d_y = want->y ? in->d + at->y : NULL};
-  return cpli_cmodel_invoke(in, "directional", run_directional, &call);
 }
 
 //------------------------------------ algebraic variables ------------------------------------
@@ -215,37 +206,40 @@ static cpl_status no_derivative(const cpli_c_instance* in, uint32_t ref) {
                      "no derivative with respect to value reference %u", (unsigned)ref);
 }
 
-// The direction. Parameters and discrete variables are zero but during a call that has some.
-static bool may_be_known(const cpli_c_instance* in, uint32_t ref) {
+static bool is_given_algebraic(const cpli_c_instance* in, uint32_t ref) {
   const cpli_layout* at = &in->cm->at;
-  const uint32_t first = cpli_cmodel_has_parameter_directions(in->cm) ? 0 : at->u;
-  if (ref >= at->a && ref < at->g) return cpli_cmodel_algebraics_given(in);
-  return ref >= first && ref < at->dx;
+  return ref >= at->a && ref < at->g && cpli_cmodel_algebraics_given(in);
 }
 
+// The direction; everything else is zero.
 static cpl_status set_seed(cpli_c_instance* in, const uint32_t* knowns, size_t n,
                            const double* seed, bool* parameters) {
-  const cpli_layout* at = &in->cm->at;
-  const bool ignores = cpli_cmodel_has_parameter_directions(in->cm);
-  uint32_t min = at->u;
-  memset(in->d + at->u, 0, (at->dx - at->u) * sizeof(double));
-  memset(in->d + at->a, 0, at->na * sizeof(double));
+  const uint32_t u = in->cm->at.u, dx = in->cm->at.dx;
+  const uint32_t first = in->cm->covers_all ? 0 : u;
+  uint32_t least = u;
   for (size_t i = 0; i < n; i++) {
     const uint32_t ref = knowns[i];
-    if (may_be_known(in, ref)) in->d[ref] = seed[i];
-    else if (!ignores || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
-    if (ref < min) min = ref;
+    if ((ref >= first && ref < dx) || is_given_algebraic(in, ref)) in->d[ref] = seed[i];
+    else if (first > 0 || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
+    if (ref < least) least = ref;
   }
-  *parameters = min < at->u;
+  *parameters = least < u;
   return CPL_OK;
 }
 
+static void clear_seed(const cpli_c_instance* in, const uint32_t* knowns, size_t n) {
+  const cpli_layout* at = &in->cm->at;
+  double* d = in->d;
+  for (size_t i = 0; i < n; i++)
+    if (knowns[i] < at->dx) d[knowns[i]] = 0;
+  if (at->na > 0) memset(d + at->a, 0, at->na * sizeof *d);
+}
+
 static cpl_status evaluate(cpli_c_instance* in, bool parameters, const wanted* want) {
-  const bool solved = in->cm->at.na > 0 && !cpli_cmodel_algebraics_given(in);
+  const bool solved = !cpli_cmodel_algebraics_given(in);
   const bool any = want->dx || want->y || want->a || want->g || want->c;
   cpl_status st = CPL_OK;
   if (!any) return st;
-  if (in->cm->def->directional != NULL && !parameters) return call_directional(in, want);
   if (solved) st = solve_changes(in, parameters);
   wanted rest = *want;
   rest.g = rest.g && !solved;
@@ -271,16 +265,19 @@ cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, s
                                    double* sensitivity) {
   cpli_c_instance* in = (cpli_c_instance*)c;
   const cpli_layout* at = &in->cm->at;
-  const wanted want = list_wanted(at, unknowns, n_unknowns);
   bool parameters = false;
   cpl_status st = cpli_cmodel_initialize(in);
   if (st == CPL_OK && at->na > 0 && !cpli_cmodel_algebraics_given(in)) st = need_factors(in);
-  if (st == CPL_OK) st = set_seed(in, knowns, n_knowns, seed, &parameters);
-  if (st == CPL_OK) st = evaluate(in, parameters, &want);
+  if (st != CPL_OK) return st;
+  st = set_seed(in, knowns, n_knowns, seed, &parameters);
+  if (st == CPL_OK && at->na > 0) {
+    const wanted want = list_wanted(at, unknowns, n_unknowns);
+    st = evaluate(in, parameters, &want);
+  } else if (st == CPL_OK) {
+    st = cpli_cmodel_direct(in, unknowns, n_unknowns, parameters);
+  }
   for (size_t i = 0; i < n_unknowns && st == CPL_OK; i++)
     sensitivity[i] = unknowns[i] < at->n ? in->d[unknowns[i]] : 0;
-  for (size_t i = 0; i < n_knowns && parameters; i++) {
-    if (knowns[i] < at->u) in->d[knowns[i]] = 0;
-  }
+  clear_seed(in, knowns, n_knowns);
   return st;
 }

@@ -35,11 +35,13 @@ typedef struct cpli_c_instance {
   bool* recent;        // nz: the sign at the last accepted step or event
   double recent_time;  // of that
   int8_t* crossed;     // nz
-  double* d;           // of directional derivatives: changes of all numbers, in the layout cm->at
-  double* computed;    // nx + ny + na + nc: what the tangent functions compute besides
+  double* d;  // of directional derivatives: changes of all numbers, in the layout cm->at; those of
+              // states, inputs, parameters and discrete variables are zero but during a call
+  double* computed;  // nx + ny + na + nc: what the tangent functions compute besides
   cpl_values tangent_values, tangent_seed;
-  char** text;        // ns: owned Strings
-  const char** lent;  // ns: the Strings as passed to a handler
+  cpl_values given_seed;  // the same with changes of states and inputs from elsewhere
+  char** text;            // ns: owned Strings
+  const char** lent;      // ns: the Strings as passed to a handler
   unsigned char* memory;
   cpli_algebra algebra;
   cpli_c_factors exact;    // of directional derivatives
@@ -67,7 +69,7 @@ typedef struct cpli_c_call {
   int (*handler)(const cpl_values*, cpl_event_actions*);
   cpl_event_actions* actions;
   bool* event;
-  double *d_x, *d_u, *d_dx, *d_y;
+  double* d_dx;
   cpl_model_tangent_fn* tangent;
   const cpl_values *at, *seed;  // of the tangent function
   int count;                    // of active constraints
@@ -121,8 +123,14 @@ cpl_status cpli_cmodel_from_bytes(cpl_component* c, const cpl_binary* bytes,
 cpl_status cpli_cmodel_directional(cpl_component* c, const uint32_t* unknowns, size_t n_unknowns,
                                    const uint32_t* knowns, size_t n_knowns, const double* seed,
                                    double* sensitivity);
-/// Whether they cover parameters and discrete variables.
-bool cpli_cmodel_has_parameter_directions(const cpli_cmodel* cm);
+/// cpl_model_ops.directions (cmodel_batch.c); not of models with algebraic variables.
+cpl_status cpli_cmodel_directions(cpl_model* const* models, size_t n, const cpl_directions* d);
+/// The changes of derivatives and outputs in the direction in->d, where they are among these
+/// unknowns; not of models with algebraic variables. `all`: parameters or discrete variables
+/// change.
+cpl_status cpli_cmodel_direct(cpli_c_instance* in, const uint32_t* unknowns, size_t n, bool all);
+/// What tangent functions are called with: sets in->tangent_values.
+void cpli_cmodel_prepare_tangent(cpli_c_instance* in);
 /// The numbers of an instance that they need, and their place.
 size_t cpli_cmodel_n_directional(const cpli_cmodel* cm);
 void cpli_cmodel_place_directional(cpli_c_instance* in, double* at);

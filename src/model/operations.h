@@ -118,7 +118,8 @@
 #define CPLI_LOCAL_OPERATIONS(X) \
   X(model, split)                \
   X(model, structure)            \
-  X(model, evaluate)
+  X(model, evaluate)             \
+  X(model, directions)
 
 typedef enum cpli_ops_table {
   CPLI_TABLE_component,

@@ -78,6 +78,7 @@ static cpl_status replace(cpl_component* c, const cpl_model_ops* m, const cpl_st
   t->component = *c->ops;
   if (m != NULL) t->model = *m;
   t->model.evaluate = NULL;  // the time of each model is measured
+  t->model.directions = NULL;
   if (t->own_newton != NULL) t->newton = *t->own_newton, t->model.newton = &t->newton;
   if (t->own_constraint != NULL)
     t->constraint = *t->own_constraint, t->model.constraints = &t->constraint;
