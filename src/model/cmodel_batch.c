@@ -264,8 +264,7 @@ static void direct_with_modes(void* user) {
 cpl_status cpli_cmodel_directions(cpl_model* const* models, size_t n, const cpl_directions* d) {
   const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
   const char* crash = NULL;
-  directions q = {
-      .models = models, .n = n, .d = d, .function = "directional", .modes.host = host};
+  directions q = {.models = models, .n = n, .d = d, .function = "directional", .modes.host = host};
   if (host->call != NULL) crash = host->call(q.function, direct_with_modes, &q);
   else direct_with_modes(&q);
   if (q.at == n) return CPL_OK;
