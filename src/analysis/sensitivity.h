@@ -106,11 +106,13 @@ typedef struct cpli_sens {
   double shifted_at;  // time for which shifts were found; NAN: none
   int8_t *signs, *crossed;
   double *z, *z_at, *slopes;
-  bool touches;     // an indicator has no slope at the event in progress
-  size_t touching;  // that one
-  bool has_slopes;  // those before the event in progress are known
-  bool began;       // the initialisation is over
-  bool moves;       // an input has changed in continuous time since the last event
+  bool touches;      // an indicator has no slope at the event in progress
+  size_t touching;   // that one
+  bool has_slopes;   // those before the event in progress are known
+  bool shifted;      // instances have, or had, their event at another time
+  bool tells_steps;  // perturbed instances are to be told of completed steps
+  bool began;        // the initialisation is over
+  bool moves;        // an input has changed in continuous time since the last event
   int32_t n_discrete[CPL_CLOCK + 1];
   uint32_t* discrete[CPL_CLOCK + 1];
   int64_t *values, *others;  // of the largest list

@@ -173,8 +173,10 @@ static cpl_status find_times(cpli_sens* s) {
   cpl_status st = CPL_OK;
   s->touches = false;
   s->shifted_at = s->t;
-  for (CPLI_EACH_PERTURBED(s, k, p)) p->shift = 0;
-  if (!crosses && !due) return CPL_OK;
+  if (s->shifted)
+    for (CPLI_EACH_PERTURBED(s, k, p)) p->shift = 0;
+  s->shifted = crosses || due;
+  if (!s->shifted) return CPL_OK;
   if (crosses && s->moves)
     return cpl_fail_in(s->base.base.ctx, CPL_ERR_UNSUPPORTED, s->base.base.name, NULL, s->t,
                        "no sensitivities after the state event at t=%.12g: an input changes "
@@ -198,6 +200,17 @@ static cpl_status note_crossings(cpli_sens* s) {
   return st;
 }
 
+static cpl_status tell_steps(cpli_sens* s) {
+  cpl_status st = CPL_OK;
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    bool ignored_event = false, ignored_end = false;
+    if (!p->m->base.can.completed_step) continue;
+    if (st == CPL_OK) st = cpli_sens_move(s, k, p, p->shift);
+    if (st == CPL_OK) st = p->m->ops->completed_step(p->m, &ignored_event, &ignored_end);
+  }
+  return st;
+}
+
 // A step that ends at an event ends there for each instance.
 cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end) {
   cpli_sens* s = cpli_sens_of(m);
@@ -207,12 +220,7 @@ cpl_status cpli_sens_completed_step(cpl_model* m, bool* event, bool* end) {
   s->last = s->t;
   if (st == CPL_OK) st = note_crossings(s);
   if (st == CPL_OK) st = find_times(s);
-  for (CPLI_EACH_PERTURBED(s, k, p)) {
-    bool ignored_event = false, ignored_end = false;
-    if (!p->m->base.can.completed_step) continue;
-    if (st == CPL_OK) st = cpli_sens_move(s, k, p, p->shift);
-    if (st == CPL_OK) st = p->m->ops->completed_step(p->m, &ignored_event, &ignored_end);
-  }
+  if (st == CPL_OK && s->tells_steps) st = tell_steps(s);
   s->point++;
   if (st == CPL_OK && s->crossed_at != s->t && s->t < s->next) cpli_sens_verify_direct(s);
   return st;
@@ -410,7 +418,9 @@ static cpl_status note_signs(cpli_sens* s) {
 cpl_status cpli_sens_enter_continuous(cpl_model* m) {
   cpli_sens* s = cpli_sens_of(m);
   cpl_status st = s->m->ops->enter_continuous(s->m);
+  s->tells_steps = false;
   for (CPLI_EACH_PERTURBED(s, k, p)) {
+    s->tells_steps = s->tells_steps || p->m->base.can.completed_step;
     if (st == CPL_OK) st = p->m->ops->enter_continuous(p->m);
   }
   if (st == CPL_OK && s->n > 0) st = s->m->ops->get_states(s->m, s->x);

@@ -21,11 +21,18 @@ static cpl_status own_solve(cpl_model* m, const double* r, double* dx) {
   return st;
 }
 
-static bool factor_dense(cpli_sens* s, double gamma) {
-  for (size_t i = 0; i < s->n * s->n; i++) s->matrix[i] = -gamma * s->entries[i];
-  for (size_t i = 0; i < s->n; i++) s->matrix[i * (s->n + 1)] += 1;
-  cpli_lu_equilibrate(s->matrix, (int32_t)s->n, s->row, s->column);
-  return cpli_lu_factor(s->matrix, s->pivot, (int32_t)s->n) < 0;
+// The scaling is that of the matrix with the last new Jacobian.
+static bool factor_dense(cpli_sens* s, double gamma, bool fresh) {
+  const size_t n = s->n;
+  for (size_t i = 0; i < n * n; i++) s->matrix[i] = -gamma * s->entries[i];
+  for (size_t i = 0; i < n; i++) s->matrix[i * (n + 1)] += 1;
+  if (fresh) {
+    cpli_lu_equilibrate(s->matrix, (int32_t)n, s->row, s->column);
+  } else {
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < n; i++) s->matrix[j * n + i] *= s->row[i] * s->column[j];
+  }
+  return cpli_lu_factor(s->matrix, s->pivot, (int32_t)n) < 0;
 }
 
 static cpl_status setup(cpl_model* m, double gamma, bool fresh) {
@@ -39,24 +46,27 @@ static cpl_status setup(cpl_model* m, double gamma, bool fresh) {
   s->gamma = gamma;
   bool fine = s->sparse != NULL
                   ? cpli_sparse_lu_factor_mixed(s->sparse, s->entries, 1 / gamma, (int32_t)s->n)
-                  : factor_dense(s, gamma);
+                  : factor_dense(s, gamma, fresh);
   return fine ? CPL_OK
               : cpl_fail(m->base.ctx, CPL_RETRY, "%s: Newton's matrix is singular", m->base.name);
 }
 
+static void solve_dense(const cpli_sens* s, const double* from, double* to) {
+  const size_t n = s->n;
+  for (size_t i = 0; i < n; i++) to[i] = from[i] * s->row[i];
+  cpli_lu_solve(s->matrix, s->pivot, (int32_t)n, to);
+  for (size_t i = 0; i < n; i++) to[i] *= s->column[i];
+}
+
 static cpl_status solve(cpl_model* m, const double* r, double* dx) {
   cpli_sens* s = cpli_sens_of(m);
-  for (size_t k = 0; k <= s->n_to; k++) {
-    const double* from = r + s->n * k;
-    double* to = dx + s->n * k;
-    for (size_t i = 0; i < s->n; i++)
-      to[i] = s->sparse != NULL ? from[i] / s->gamma : from[i] * s->row[i];
-    if (s->sparse != NULL) {
-      cpli_sparse_lu_solve(s->sparse, to);
-    } else {
-      cpli_lu_solve(s->matrix, s->pivot, (int32_t)s->n, to);
-      for (size_t i = 0; i < s->n; i++) to[i] *= s->column[i];
+  for (size_t k = 0; k <= s->n_to; k++, r += s->n, dx += s->n) {
+    if (s->sparse == NULL) {
+      solve_dense(s, r, dx);
+      continue;
     }
+    for (size_t i = 0; i < s->n; i++) dx[i] = r[i] / s->gamma;
+    cpli_sparse_lu_solve(s->sparse, dx);
   }
   return CPL_OK;
 }

@@ -214,14 +214,15 @@ static bool is_given_algebraic(const cpli_c_instance* in, uint32_t ref) {
 // The direction; everything else is zero.
 static cpl_status set_seed(cpli_c_instance* in, const uint32_t* knowns, size_t n,
                            const double* seed, bool* parameters) {
-  const uint32_t u = in->cm->at.u, dx = in->cm->at.dx;
-  const uint32_t first = in->cm->covers_all ? 0 : u;
+  const uint32_t u = in->cm->at.u, first = in->cm->covers_all ? 0 : u;
+  const uint32_t span = in->cm->at.dx - first;
+  double* d = in->d;
   uint32_t least = u;
   for (size_t i = 0; i < n; i++) {
     const uint32_t ref = knowns[i];
-    if ((ref >= first && ref < dx) || is_given_algebraic(in, ref)) in->d[ref] = seed[i];
+    if (ref - first < span || is_given_algebraic(in, ref)) d[ref] = seed[i];
     else if (first > 0 || !is_discrete_output(in->cm, ref)) return no_derivative(in, ref);
-    if (ref < least) least = ref;
+    least = ref < least ? ref : least;
   }
   *parameters = least < u;
   return CPL_OK;
