@@ -7,6 +7,7 @@
 // points and linearisations there.
 #include <math.h>
 
+#include "couplet/experiment.h"
 #include "couplet/fmi.h"
 #include "couplet/linearize.h"
 #include "couplet/steady.h"
@@ -315,6 +316,61 @@ static void rest_points_and_linearisations(void** state) {
   source->ops->destroy(source);
 }
 
+static double value_of(cpl_model* m, const char* name) {
+  const uint32_t ref = ref_of(m, name);
+  double value = NAN;
+  CHECK_OK(m->base.ctx, m->base.ops->get_real(&m->base, &ref, 1, &value));
+  return value;
+}
+
+// Two of the models in a system: the output of the first is the input of the second.
+static void systems_at_rest(void** state) {
+  cpl_source* source = NULL;
+  cpl_model* m = NULL;
+  cpl_steady* s = NULL;
+  cpl_linear* l = NULL;
+  cpl_open_def open = cpl_default_open_def();
+  cpl_steady_def def = cpl_default_steady_def();
+  cpl_linearize_def linear = cpl_default_linearize_def();
+  write_text("free.c", "#define FREE\n", curve_c);
+  write_text("two.yaml", "",
+             "couplet: 1\nmodels:\n  one: {c: free.c, start: {a: 0.9, b: 0.9}}\n"
+             "  two: {c: free.c, start: {a: 0.4, b: 1.1}}\nconnections:\n  two.u: one.y\n");
+  open.path = "two.yaml";
+  CHECK_OK(*state, cpl_open_any(*state, &open, &source));
+  CHECK_OK(*state, cpl_source_make_model(source, "two", &m));
+  CHECK(m->base.can.directional && m->base.can.parameter_directions == 2);
+  start(m);
+  CHECK_OK(*state, cpl_steady_create(m, &def, &s));
+  CHECK_OK(*state, m->ops->set_states(m, s->x));
+  point q[2];
+  for (int i = 0; i < 2; i++) {
+    q[i] = (point){s->x[2 * i], s->x[2 * i + 1], 0, {0.9, 0.9}, 1, {0}};
+    q[i].u = i == 0 ? 1.3 : value_of(m, "one.y");
+    q[i].z[0] = value_of(m, i == 0 ? "one.z[1]" : "two.z[1]");
+    q[i].z[1] = value_of(m, i == 0 ? "one.z[2]" : "two.z[2]");
+    CHECK_NEAR(q[i].z[1] * q[i].z[1] * q[i].u, q[i].b, 1e-9);
+    CHECK_NEAR(sin(q[i].b) * q[i].z[1], q[i].z[0], 1e-9);
+  }
+  CHECK_OK(*state, cpl_linearize(m, &linear, &l));
+  CHECK_INT(l->n_states, 4);
+  for (int column = 0; column < 4; column++) {
+    const bool first = column < 2;
+    point d = {.a = column % 2 == 0, .b = column % 2 == 1};
+    double one[N_RESULTS] = {0}, two[N_RESULTS];
+    if (first) change(&q[0], &d, true, one);
+    if (first) d = (point){.u = one[Y]};
+    change(&q[1], &d, true, two);
+    const double* a = l->a + 4 * (size_t)column;
+    for (int i = 0; i < 2; i++) CHECK_NEAR(a[i], one[DA + i], 5e-14);
+    for (int i = 0; i < 2; i++) CHECK_NEAR(a[2 + i], two[DA + i], 5e-14);
+  }
+  cpl_linear_destroy(l);
+  cpl_steady_destroy(s);
+  m->base.ops->destroy(&m->base);
+  source->ops->destroy(source);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(models_in_c),
@@ -323,6 +379,7 @@ int main(void) {
       cmocka_unit_test(undetermined_changes_are_named),
       cmocka_unit_test(a_chain_of_200_cells),
       cmocka_unit_test(rest_points_and_linearisations),
+      cmocka_unit_test(systems_at_rest),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
