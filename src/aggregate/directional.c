@@ -82,7 +82,7 @@ static cpl_status take_knowns(cpli_aggregate* a, const uint32_t* knowns, size_t 
   if (!grow_knowns(d, n)) return cpli_nomem(d->ctx);
   for (size_t i = 0; i < n && st == CPL_OK; i++) st = find_known(a, knowns[i], &d->last_place[i]);
   if (st != CPL_OK) return st;
-  memcpy(d->last_known, knowns, n * sizeof *knowns);
+  if (n > 0) memcpy(d->last_known, knowns, n * sizeof *knowns);
   d->n_last = n;
   return CPL_OK;
 }
@@ -215,7 +215,7 @@ static cpl_status take_unknowns(cpli_aggregate* a, const uint32_t* unknowns, siz
     st = find_unknown(a, unknowns[i], &d->read_place[i]);
   if (st != CPL_OK) return st;
   list_requests(a, unknowns, n);
-  memcpy(d->read, unknowns, n * sizeof *unknowns);
+  if (n > 0) memcpy(d->read, unknowns, n * sizeof *unknowns);
   d->n_read = n;
   return CPL_OK;
 }
