@@ -3,7 +3,8 @@
 //
 // One system on many machines: the processes (ranks) that mpirun or srun has started share the
 // models of a system. Rank 0 simulates; every other rank opens the same file, and has instances of
-// its models. Results are identical to the byte.
+// its models. Results are identical to the byte. What another rank has opened is good for serving
+// only: the system is not described there.
 //
 //   cpl_ranks* ranks = NULL;
 //   cpl_source* system = NULL;
