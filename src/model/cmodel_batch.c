@@ -216,7 +216,7 @@ static bool call_model(cpli_c_instance* in, const cpl_values* seed, const wanted
 static wanted find_wanted(const cpli_c_instance* in, const uint32_t* unknowns, size_t n) {
   const uint32_t dx = in->cm->at.dx, y = in->cm->at.y;
   wanted w = {0};
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && (w.d_y == NULL || w.d_dx == NULL); i++) {
     if (unknowns[i] >= y) w.d_y = in->d + y;
     else if (unknowns[i] >= dx) w.d_dx = in->d + dx;
   }

@@ -20,7 +20,8 @@ struct cpli_elimination {
   int32_t* order;  // unknowns: nodes in the order of computation, then the states
   int32_t* first;  // items of the unknown order[k]: first[k] to first[k + 1]
   item* items;
-  double* rows;      // derivatives of each unknown by the states; of a state: of its derivative
+  double* rows;          // derivatives of each unknown by the states; of a state: of its derivative
+  int32_t *begin, *end;  // of each row: the columns that may not be zero
   double* jacobian;  // the rows of the states in the layout of the matrix: by columns, in its order
   double* matrix;    // factors
   int32_t* pivot;
@@ -115,12 +116,14 @@ static bool allocate(cpli_elimination* e, size_t n_terms) {
   e->first = cpli_alloc(e->ctx, n + 1, sizeof *e->first);
   e->items = cpli_alloc(e->ctx, n_terms, sizeof *e->items);
   e->rows = cpli_alloc(e->ctx, n * states, sizeof *e->rows);
+  e->begin = cpli_alloc(e->ctx, 2 * n, sizeof *e->begin);
   e->matrix = cpli_alloc(e->ctx, states * states, sizeof *e->matrix);
   e->jacobian = cpli_alloc(e->ctx, states * states, sizeof *e->jacobian);
   e->pivot = cpli_alloc(e->ctx, states, sizeof *e->pivot);
   e->position = cpli_alloc(e->ctx, states, sizeof *e->position);
   e->right = cpli_alloc(e->ctx, 3 * states, sizeof *e->right);
-  if (e->position == NULL || e->right == NULL) return false;
+  if (e->position == NULL || e->right == NULL || e->begin == NULL) return false;
+  e->end = e->begin + n;
   e->row = e->right + states;
   e->column = e->row + states;
   return e->order != NULL && e->first != NULL && e->items != NULL && e->rows != NULL &&
@@ -135,18 +138,26 @@ static inline void add(double* restrict to, const double* restrict from, double 
 static void compute_rows(cpli_elimination* e, const double* values) {
   size_t width = (size_t)e->n_states;
   for (int32_t k = 0; k < e->n; k++) {
-    double* row = e->rows + (size_t)e->order[k] * width;
+    const int32_t u = e->order[k];
+    double* row = e->rows + (size_t)u * width;
+    int32_t begin = e->n_states, end = 0;
     memset(row, 0, width * sizeof *row);
     for (int32_t i = e->first[k]; i < e->first[k + 1]; i++) {
       int32_t column = e->items[i].column;
       double value = values[e->items[i].value];
+      int32_t from = column, to = column + 1;
       if (column < e->n_states) {
         row[column] += value;
-        continue;
+      } else {
+        const double* other = e->rows + (size_t)column * width;
+        from = e->begin[column], to = e->end[column];
+        if (from < to) add(row + from, other + from, value, (size_t)(to - from));
       }
-      const double* other = e->rows + (size_t)column * width;
-      add(row, other, value, width);
+      if (from < begin) begin = from;
+      if (to > end) end = to;
     }
+    e->begin[u] = begin;
+    e->end[u] = end;
   }
 }
 
@@ -212,6 +223,7 @@ void cpli_elimination_destroy(cpli_elimination* e) {
   cpli_free(e->ctx, e->first);
   cpli_free(e->ctx, e->items);
   cpli_free(e->ctx, e->rows);
+  cpli_free(e->ctx, e->begin);
   cpli_free(e->ctx, e->matrix);
   cpli_free(e->ctx, e->jacobian);
   cpli_free(e->ctx, e->pivot);
