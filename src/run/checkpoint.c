@@ -240,50 +240,41 @@ static void unlock(int* lock) {
   *lock = -1;
 }
 
-// Two runs must not write into one file, as for results. Which file has the name changes with every
-// checkpoint. Without locks of the file system a second run is not detected.
-static cpl_status lock_file(cpl_context* ctx, const char* path, cpli_checkpoints* k) {
-  bool busy = true;
-  for (int attempt = 0; attempt < 100 && k->lock < 0; attempt++) {
-    k->lock = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    k->made = k->lock >= 0;
-    if (k->lock < 0 && errno == EEXIST) k->lock = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (k->lock < 0)
-      return cpli_fail_file(ctx, CPL_ERR_INPUT, path, "cannot be written: %s", strerror(errno));
-    busy = flock(k->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (busy || !is_file_of(k->lock, path)) unlock(&k->lock);
-    if (busy) break;
-  }
-  if (!busy) return CPL_OK;
+static cpl_status is_busy(cpl_context* ctx, const char* path) {
   return cpli_fail_file(ctx, CPL_ERR_INPUT, path,
                         "another run is writing its checkpoints there; give this one another file");
 }
 
-// An empty file that was made for the lock alone does not stay.
-static void remove_empty(const cpli_checkpoints* k) {
-  struct stat info;
-  if (k->lock >= 0 && k->made && fstat(k->lock, &info) == 0 && info.st_size == 0 &&
-      is_file_of(k->lock, k->def.path))
-    unlink(k->def.path);
-}
-
-// What gets the name of the locked file is locked before.
-static cpl_status commit(cpli_new_file* f, int* lock) {
-  int next = *lock >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) : -1;
-  if (next >= 0 && flock(next, LOCK_EX | LOCK_NB) != 0) {  // the same file, or it has no locks
-    close(next);
-    next = -1;
+// Two runs must not write into one file, as for results. Which file has the name changes with every
+// checkpoint. Without locks of the file system a second run is not detected.
+static cpl_status lock_file(cpl_context* ctx, const char* path, int* lock) {
+  cpli_new_file f;
+  while (*lock < 0 && (*lock = open(path, O_WRONLY | O_CLOEXEC)) >= 0) {
+    bool busy = flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool moved = !is_file_of(*lock, path);
+    if (busy || moved) unlock(lock);
+    if (busy && !moved) return is_busy(ctx, path);
   }
-  cpl_status st = cpli_new_file_commit(f);
-  if (next < 0) return st;
-  unlock(st >= 0 ? lock : &next);
-  if (st >= 0) *lock = next;
+  if (*lock >= 0) return CPL_OK;
+  cpl_status st = cpli_new_file_open(ctx, path, 0, &f);  // whether there can be one
+  if (st >= 0) cpli_new_file_discard(&f);
   return st;
 }
 
-// *lock: of the path, or -1.
+// What gets the name is locked before.
+static cpl_status commit(cpli_new_file* f, int* lock) {
+  int next = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+  bool same = next >= 0 && flock(next, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  cpl_status st = cpli_new_file_commit(f);
+  unlock(same || st < 0 ? &next : lock);
+  if (next >= 0) *lock = next;
+  return st;
+}
+
+// lock: of the path, -1 where there was no such file. Nullable: no run holds it
 static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binary* bytes,
                              int* lock) {
+  const bool is_first = lock != NULL && *lock < 0;
   cpli_hash hash = cpli_hash_begin();
   head h = expected;
   cpli_new_file f;
@@ -291,11 +282,14 @@ static cpl_status write_file(cpl_context* ctx, const char* path, const cpl_binar
   h.size = bytes->size;
   memcpy(h.hash, hash.part, sizeof h.hash);
   cpl_status st = check_replaced(ctx, path);
-  if (st >= 0) st = cpli_new_file_open(ctx, path, CPLI_FILE_SYNC, &f);
-  if (st < 0) return st;
+  if (st >= 0)
+    st = cpli_new_file_open(ctx, path, CPLI_FILE_SYNC | (is_first ? CPLI_FILE_NEW : 0), &f);
+  if (st < 0) return is_first && errno == EEXIST ? is_busy(ctx, path) : st;
   if (cpli_file_write(f.fd, &h, sizeof h) == sizeof h &&
-      cpli_file_write(f.fd, bytes->data, bytes->size) == bytes->size)
-    return commit(&f, lock);
+      cpli_file_write(f.fd, bytes->data, bytes->size) == bytes->size) {
+    st = lock != NULL ? commit(&f, lock) : cpli_new_file_commit(&f);
+    return st < 0 && is_first && errno == EEXIST ? is_busy(ctx, path) : st;
+  }
   st = cpli_fail_file(ctx, CPL_ERR_IO, path, "cannot be written: %s", strerror(errno));
   cpli_new_file_discard(&f);
   return st;
@@ -461,9 +455,8 @@ static cpl_status write_checkpoint(cpl_simulation* r, const cpl_checkpoints_def*
                       .history = *history};
   if (st >= 0) st = cpli_serial_put(&file, &room, list_file, &k, &bytes, &ignored);
   const char* locked = r->checkpoints.def.path;
-  int none = -1;
   bool own = locked != NULL && strcmp(locked, def->path) == 0;
-  if (st >= 0) st = write_file(ctx, def->path, &bytes, own ? &r->checkpoints.lock : &none);
+  if (st >= 0) st = write_file(ctx, def->path, &bytes, own ? &r->checkpoints.lock : NULL);
   cpli_serial_free(ctx, &room);
   return st;
 }
@@ -523,7 +516,7 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
                   "checkpoints need a path, and a time between two of them that is not negative");
   if (st >= 0) st = cannot(r);
   if (st >= 0) st = check_replaced(r->s->base.ctx, k->def.path);  // before results are
-  if (st >= 0 && k->lock < 0) st = lock_file(r->s->base.ctx, k->def.path, k);
+  if (st >= 0 && k->lock < 0) st = lock_file(r->s->base.ctx, k->def.path, &k->lock);
   if (st >= 0 && r->def.resume == NULL) {
     st = find_restarts(r);
     k->barrier = 1;
@@ -532,7 +525,6 @@ cpl_status cpli_checkpoints_begin(cpl_simulation* r) {
   cpl_status written = CPL_OK;
   if (st >= 0) st = checkpoint(r, &k->def, true, &complete, &written);
   k->due = cpli_now() + (k->def.every > 0 ? k->def.every : INFINITY);
-  if (st < 0 || written < 0) remove_empty(k);
   return st < 0 ? st : written;
 }
 

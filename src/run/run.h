@@ -199,7 +199,6 @@ typedef struct cpli_checkpoints {
   int64_t barrier;  // number of the next one
   double due;       // when the next one is written
   int lock;         // descriptor of the file, which is locked; -1: none
-  bool made;        // the file was made for the lock
   cpli_serial_room state, history;
 } cpli_checkpoints;
 
