@@ -121,7 +121,7 @@ cpl_status cpli_master_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   m->kink = NAN;
   m->t = k->t;
   m->t_start = k->t_start;
-  m->t_stop = k->t_stop;
+  if (!m->running) m->t_stop = k->t_stop;  // else that of this run
   m->h = k->h;
   m->short_step = k->short_step;
   m->margin = k->margin, m->margin_t = k->margin_t;

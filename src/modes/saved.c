@@ -195,9 +195,9 @@ cpl_status cpli_modes_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   if (st < 0) return st;
   m->active = k->active, m->left = k->left, m->n_trail = k->n_trail;
   m->t = k->t, m->entered = k->entered;
+  if (!m->running) m->setup = k->setup;  // else that of this run
   m->running = k->running, m->ended = k->ended, m->wants_stop = k->wants_stop;
   m->pending = k->pending, m->arriving = k->arriving;
-  m->setup = k->setup;
   copy_arrived(k, false);
   memcpy(m->trail, k->trail, (size_t)k->n_trail * sizeof *k->trail);
   copy_mode(k, m, false);

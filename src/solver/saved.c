@@ -152,7 +152,7 @@ cpl_status cpli_integrate_restore(cpl_component* c, const cpl_snapshot* snapshot
   if (st < 0) return st;
   s->t = s->t_step = k->t;
   s->t_start = k->t_start;
-  s->t_stop = k->t_stop;
+  if (!s->running) s->t_stop = k->t_stop;  // else that of this run
   s->next_time = k->next_time;
   s->careful_until = k->careful_until;
   s->careful_step = k->careful_step;

@@ -24,14 +24,15 @@ static cpli_tlm_end* end_of(const cpli_tlm* m, const cpli_tlm_part* p, int32_t i
 // The end of the next interval, unless a wave jumps before.
 static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   if (!isfinite(p->h)) return until;
-  return fmin(m->t_start + (double)(p->grid + 1) * p->h, m->t_stop);
+  return fmin(m->t_start + (double)(p->grid + 1) * p->h, fmax(m->t_stop, until));
 }
 
 // The end of the present pair. With the shortest delay as its length, it needs nothing but what
 // other parts have sent before it begins.
 static double pair_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
   if (!isfinite(p->h) || !p->in_pairs) return grid_end(m, p, until);
-  return fmin(m->t_start + (double)(p->grid - p->grid % 2 + 2) * p->h, m->t_stop);
+  const double end = m->t_start + (double)(p->grid - p->grid % 2 + 2) * p->h;
+  return fmin(end, fmax(m->t_stop, until));
 }
 
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {

@@ -110,7 +110,9 @@ cpl_status cpli_tlm_restore(cpl_component* c, const cpl_snapshot* snapshot) {
   const saved* k = snapshot->data;
   cpl_status st = CPL_OK;
   assert(k != NULL && k->owner == m);
-  m->t = k->t, m->t_start = k->t_start, m->t_stop = k->t_stop;
+  m->t = k->t, m->t_start = k->t_start;
+  // a run that starts from the state of another one ends when it wants
+  if (!m->running) m->t_stop = k->t_stop;
   m->running = k->running;
   for (int32_t i = 0; i < m->n_ends && st >= 0; i++) st = restore_end(k, i, &m->ends[i]);
   for (int32_t i = 0; i < m->n_parts && st >= 0; i++) {

@@ -220,6 +220,29 @@ static void other_runs_start_from_a_state(void** state) {
                    "y=3", "--rtol", "1e-10");
 }
 
+// A run that has ended goes on beyond its stop time: the same steps where that is an end of a step.
+static void a_warm_up_ends_anywhere(void** state) {
+  (void)state;
+  static const struct {
+    const char *path, *middle, *stop;
+    double accuracy;
+  } cases[] = {{"examples/tlm_spring/tlm_spring.yaml", "0.1", "0.2", 0},
+               {"examples/tlm_spring/tlm_spring.yaml", "0.10005", "0.2", 1e-6},
+               {"examples/two_mass_cosimulation/steppers.yaml", "1", "2", 0},
+               {"examples/two_modes/two_modes.yaml", "0.4", "2", 1e-6},
+               {"examples/two_masses/two_masses.yaml", "1", "2", 1e-6}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char* path = test_path(cases[i].path);
+    CHECK_CODE(0, "run", path, "-o", "whole.csv", "-q", "--stop", cases[i].stop);
+    CHECK_CODE(0, "run", path, "-o", "warm.csv", "-q", "--stop", cases[i].middle, "--checkpoint",
+               "warm.state");
+    CHECK_CODE(0, "run", path, "-o", "rest.csv", "-q", "--stop", cases[i].stop, "--start-from",
+               "warm.state");
+    for (int k = 0; k < 3; k++)
+      CHECK_NEAR(last_value("rest.csv", k), last_value("whole.csv", k), cases[i].accuracy);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(checkpoints_do_not_change_results),
@@ -230,6 +253,7 @@ int main(void) {
       cmocka_unit_test(wrong_files_are_refused),
       cmocka_unit_test(options_are_checked),
       cmocka_unit_test(other_runs_start_from_a_state),
+      cmocka_unit_test(a_warm_up_ends_anywhere),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }
