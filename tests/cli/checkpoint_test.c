@@ -243,6 +243,21 @@ static void a_warm_up_ends_anywhere(void** state) {
   }
 }
 
+// An FMU for co-simulation knows the stop time, and its state does, too.
+static void fmus_go_on_beyond_their_stop_time(void** state) {
+  (void)state;
+  static const char* const versions[] = {"2", "3"};
+  for (size_t i = 0; i < 2; i++) {
+    CHECK_CODE(0, "build", "decay.c", "-o", "decay.fmu", "-q", "--fmi", versions[i]);
+    CHECK_CODE(0, "run", "decay.fmu", "--as", "cs", "-o", "warm.csv", "-q", "--stop", "0.5",
+               "--step", "0.1", "--rtol", "1e-10", "--checkpoint", "warm.state");
+    CHECK_CODE(0, "run", "decay.fmu", "--as", "cs", "-o", "rest.csv", "-q", "--stop", "2", "--step",
+               "0.1", "--rtol", "1e-10", "--start-from", "warm.state");
+    CHECK_NEAR(last_value("rest.csv", 0), 2, 0);
+    CHECK_NEAR(last_value("rest.csv", 1), exp(-2), 1e-7);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(checkpoints_do_not_change_results),
@@ -254,6 +269,7 @@ int main(void) {
       cmocka_unit_test(options_are_checked),
       cmocka_unit_test(other_runs_start_from_a_state),
       cmocka_unit_test(a_warm_up_ends_anywhere),
+      cmocka_unit_test(fmus_go_on_beyond_their_stop_time),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -189,8 +189,12 @@ static cpl_status restore_part(fmu* f, const saved* s) {
   return st < 0 ? st : give_history(keeper(s), s);
 }
 
+// An instance that runs keeps its own stop time, that of the run that goes on from the state.
 static void take_frame(fmu* f, const frame* from) {
+  const bool runs = (f->state & (FMU_EVENT | FMU_CONTINUOUS | FMU_STEPPED)) != 0;
+  const cpl_setup own = f->setup;
   f->setup = from->setup;
+  if (runs) f->setup.has_stop_time = own.has_stop_time, f->setup.stop_time = own.stop_time;
   f->reached = from->reached;
   f->next_time = from->next_time;
   f->state = from->state;
