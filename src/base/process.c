@@ -44,6 +44,18 @@ static bool read_output(cpl_context* ctx, int fd, char* text) {
   return true;
 }
 
+// A compiler that is asked to end removes its temporary files. The output is closed where all
+// processes have ended.
+static void end_gently(pid_t pid, int fd) {
+  char rest[1024];
+  struct pollfd ready = {.fd = fd, .events = POLLIN};
+  kill(-pid, SIGTERM);
+  for (int i = 0; i < 20; i++) {
+    if (poll(&ready, 1, 10) > 0 && read(fd, rest, sizeof rest) == 0) break;
+  }
+  kill(-pid, SIGKILL);
+}
+
 // A program that ignores SIGCHLD does not get the exit status of its children.
 static bool watch_children(struct sigaction* before) {
   const struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -84,8 +96,8 @@ static int run(cpl_context* ctx, const char* const* argv, char* text, int* statu
   int failed = start(&pid, argv, ends[1]);
   close(ends[1]);
   const bool complete = failed != 0 || read_output(ctx, ends[0], text);
+  if (!complete) end_gently(pid, ends[0]);
   close(ends[0]);
-  if (!complete) kill(-pid, SIGKILL);
   if (!complete) cpli_guard_await_killed(true);
   while (failed == 0 && waitpid(pid, status, 0) < 0) {
     if (errno != EINTR) failed = errno;

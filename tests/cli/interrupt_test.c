@@ -227,6 +227,33 @@ static void no_progress_in_a_pipe(void** state) {
   CHECK(strncmp(said, "slow: kept ", 11) == 0 && strchr(said, '\n')[1] == '\0');
 }
 
+// A compiler that is ended may remove its temporary files. On a busy machine it may not get to it.
+static void interrupted_compilers_clean_up(void** state) {
+  (void)state;
+  static const char* const args[] = {"build", "fresh.c", "-o", "fresh.fmu", "-q", NULL};
+  write_text("fresh.c", slow_model);
+  write_text("compiler.sh",
+             "#!/bin/sh\ntrap 'rm -f compiling.s; exit 1' TERM\n: > compiling.s\n"
+             "while :; do sleep 0.01; done\n");
+  CHECK_INT(chmod("compiler.sh", 0700), 0);
+  setenv("CC", "./compiler.sh", 1);
+  bool removed = false;
+  for (int i = 0; i < 20 && !removed; i++) {
+    unlink("compiling.s");
+    int out = create("stdout.txt"), err = create("stderr.txt");
+    pid_t pid = start_couplet(args, out, err);
+    for (int k = 0; k < 6000 && access("compiling.s", F_OK) != 0; k++) pause_s(0.01);
+    kill(pid, SIGTERM);
+    CHECK_INT(end_of(pid), 1);
+    close(out);
+    close(err);
+    CHECK_CONTAINS(text_of("stderr.txt"), "fresh.c: interrupted");
+    removed = access("compiling.s", F_OK) != 0;
+  }
+  unsetenv("CC");
+  CHECK(removed);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(interrupted),
@@ -238,6 +265,7 @@ int main(void) {
       cmocka_unit_test(progress_on_a_terminal),
       cmocka_unit_test(progress_for_programs),
       cmocka_unit_test(no_progress_in_a_pipe),
+      cmocka_unit_test(interrupted_compilers_clean_up),
   };
   return cmocka_run_group_tests(tests, set_up, NULL);
 }
