@@ -189,7 +189,7 @@ FILE* cli_keep_output(void) {
   int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   FILE* out = fd >= 0 ? fdopen(fd, "w") : NULL;
   if (out == NULL) {
-    fprintf(stderr, "couplet: standard output: %s\n", strerror(errno));
+    fprintf(stderr, "couplet: standard output: cannot be written: %s\n", strerror(errno));
     return NULL;
   }
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -291,7 +291,7 @@ static int run_graph(void* args_, int n, char** operands) {
   FILE* out = cli_keep_output();
   if (out == NULL) {
     cli_end_context(ctx);
-    return CLI_FAILED;
+    return CLI_USAGE;
   }
   if (args->no_run) {
     cpl_status listed = no_run_print(ctx, operands[0], &args->package, args->json, out);

@@ -81,7 +81,7 @@ int cli_point_begin(cli_point* p, const cli_point_args* args, const char* path) 
   *p = (cli_point){.args = args, .path = path, .ctx = cli_context(args->log_level)};
   if (p->ctx == NULL) return cli_usage_error("out of memory");
   p->out = cli_keep_output();
-  return p->out != NULL ? CLI_OK : CLI_FAILED;
+  return p->out != NULL ? CLI_OK : CLI_USAGE;
 }
 
 cpl_status cli_point_reach(cli_point* p, const char* what) {

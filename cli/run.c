@@ -186,7 +186,7 @@ static int run_file(void* args_, int n, char** operands) {
   s.out = cli_keep_output();
   if (s.out == NULL) {
     cli_end_context(s.ctx);
-    return CLI_FAILED;
+    return CLI_USAGE;
   }
   cli_keep_after_pipes();
   guarded(&s, simulate);

@@ -26,7 +26,7 @@ int cli_search_begin(cli_search* s, const cli_search_args* args, const char* pat
   s->ctx = cli_context(args->quiet && args->log_level == NULL ? "error" : args->log_level);
   if (s->ctx == NULL) return cli_usage_error("out of memory");
   s->out = cli_keep_output();
-  return s->out != NULL ? CLI_OK : CLI_FAILED;
+  return s->out != NULL ? CLI_OK : CLI_USAGE;
 }
 
 static cpl_status read_vary(cli_search* s) {

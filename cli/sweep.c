@@ -297,7 +297,7 @@ static int run_sweep(void* args_, int n, char** operands) {
   s.out = cli_keep_output();
   if (s.out == NULL) {
     cli_end_context(s.ctx);
-    return CLI_FAILED;
+    return CLI_USAGE;
   }
   const cpl_status st = run_all(&s);
   cli_enter(CLI_WRITES);

@@ -78,7 +78,7 @@ static int run_join(void* args, int n, char** operands) {
   FILE* out = cli_keep_output();
   if (out == NULL) {
     cli_end_context(g.ctx);
-    return CLI_FAILED;
+    return CLI_USAGE;
   }
   cli_keep_after_pipes();
   const char* crash = cpli_guard_program(take_part, &g);

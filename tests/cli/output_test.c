@@ -151,6 +151,25 @@ static void closed_pipe(void** state) {
   close(err);
 }
 
+// Every verb: an output that cannot be written is exit code 2.
+static void no_standard_output(void** state) {
+  (void)state;
+  static const char* const verbs[][5] = {{"run", "decay.c", "-o", "-"}, {"steady", "decay.c"},
+                                         {"linearize", "decay.c"},      {"graph", "decay.c"},
+                                         {"info", "decay.c"},           {"sweep", "decay.c"}};
+  for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+    int err = create("stderr.txt");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+      close(STDOUT_FILENO);
+      _exit(end_of(start_couplet(verbs[i], -1, err)));
+    }
+    CHECK_INT(end_of(pid), 2);
+    close(err);
+  }
+}
+
 static void appended_to_a_file(void** state) {
   (void)state;
   write_text("stdout.txt", "before\n");
@@ -315,6 +334,7 @@ int main(void) {
       cmocka_unit_test(inputs_are_not_overwritten),
       cmocka_unit_test(full_disk),
       cmocka_unit_test(closed_pipe),
+      cmocka_unit_test(no_standard_output),
       cmocka_unit_test(appended_to_a_file),
       cmocka_unit_test(same_bytes),
       cmocka_unit_test(record),
