@@ -14,7 +14,8 @@ enum { LEAVE = -2, FAILED = -1 };  // results of evaluate()
 // Smaller relative changes of the sum of squares, or of the parameters, end the search; the second
 // is that of the derivatives.
 static const double value_tolerance = 1e-12, step_tolerance = 1e-10;
-// A residual of a trial that failed: lmder() takes a shorter step.
+// A residual of a trial that failed: lmder() takes a shorter step. Larger numbers, and what is none,
+// never reach lmder(), which may not end with them.
 static const double refused = 1e100;
 static const double step_bound = 1;  // of the first step, relative to the parameters
 
@@ -29,6 +30,13 @@ typedef struct search {
   cpl_status st;
 } search;
 
+// The first number that is as large as `refused`, or is none; n: there is no such number.
+static size_t find_unusable(const double* v, size_t n) {
+  size_t i = 0;
+  while (i < n && fabs(v[i]) < refused) i++;
+  return i;
+}
+
 //------------------------------------ bounds ------------------------------------
 
 static double project(const search* s, size_t j, double x) {
@@ -38,6 +46,11 @@ static double project(const search* s, size_t j, double x) {
 static cpl_status find_gradient(search* s, const double* x) {
   const cpli_least_squares* p = s->p;
   cpl_status st = p->jacobian(p->user, x, s->jacobian);
+  const size_t at = st >= 0 ? find_unusable(s->jacobian, p->m * p->n) : 0;
+  if (st >= 0 && at < p->m * p->n)
+    st = cpl_fail(p->ctx, CPL_ERR_SOLVER,
+                  "the derivative of a residual is %g: standard deviations are too small for it",
+                  s->jacobian[at]);
   for (size_t j = 0; j < p->n && st >= 0; j++) {
     double sum = 0;
     for (size_t i = 0; i < p->m; i++) sum += s->jacobian[j * p->m + i] * s->r[i];
@@ -79,7 +92,8 @@ static int evaluate_residuals(search* s, const double* x, double* r) {
   for (size_t k = 0; k < s->n_free; k++) s->trial[s->free[k]] = project(s, s->free[k], x[k]);
   s->st = p->residuals(p->user, s->trial, r);
   if (s->st < 0) return FAILED;
-  for (size_t i = 0; i < p->m && s->st == CPL_RETRY; i++) r[i] = refused;
+  const bool failed = s->st == CPL_RETRY || find_unusable(r, p->m) < p->m;
+  for (size_t i = 0; i < p->m && failed; i++) r[i] = refused;
   return 0;
 }
 
@@ -154,6 +168,12 @@ static cpl_status begin(search* s, double* x) {
   const cpli_least_squares* p = s->p;
   s->st = p->residuals(p->user, x, s->r);
   if (s->st < 0 || s->st == CPL_RETRY) return s->st;
+  const size_t at = find_unusable(s->r, p->m);
+  if (at < p->m)
+    return cpl_fail(p->ctx, CPL_ERR_INPUT,
+                    "a residual is %g standard deviations with the guesses: standard deviations or "
+                    "weights of the data do not fit to their values",
+                    s->r[at]);
   s->st = find_gradient(s, x);
   if (s->st >= 0) hold(s, x);
   return s->st;

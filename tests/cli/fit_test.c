@@ -120,6 +120,15 @@ static void mistakes_are_explained(void** state) {
   write_text("more.csv", "time,y,x\n1,0,0.9\n2,0,0.4\n3,0,0.2\n");
   CHECK_CODE(2, "fit", "decay.c", "--data", "more.csv", "--vary", "k");
   CHECK_CODE(0, "fit", "decay.c", "--data", "more.csv", "--vary", "k", "--ignore-extra");
+  // residuals that overflow: the least squares of the library would never end
+  static const char* const sigmas[] = {"1e-320", "1e-200", "1e-120"};
+  for (size_t i = 0; i < sizeof sigmas / sizeof sigmas[0]; i++) {
+    char text[100];
+    snprintf(text, sizeof text, "time,x,sigma(x)\n1,0.9,%s\n2,0.5,1e300\n", sigmas[i]);
+    write_text("deviations.csv", text);
+    CHECK_CODE(2, "fit", "decay.c", "--data", "deviations.csv", "--vary", "k");
+    CHECK_CONTAINS(complained, "standard deviations with the guesses");
+  }
 }
 
 //------------------------------------ the section fit ------------------------------------
