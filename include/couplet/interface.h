@@ -352,7 +352,8 @@ typedef struct cpl_component_ops {
                             const uint32_t* knowns, size_t n_knowns, const double* seed,
                             double* sensitivity);
   /// Add what is known to `out`, which has the kind, the name and the component itself so far.
-  /// child: -1: the component; otherwise one of its n_children. A proxy calls this operation of the
+  /// child: -1: the component; otherwise one of its children: n_children is set in any case, and
+  /// nothing else where there is no such child. A proxy calls this operation of the
   /// component it represents. NULL: there are neither counters nor children.
   cpl_status (*inspect)(const cpl_component* c, int32_t child, cpl_inspection* out);
   /// What a snapshot leaves out and a continued run depends on, such as the history of a solver, as

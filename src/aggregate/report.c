@@ -367,7 +367,7 @@ cpl_status cpli_aggregate_inspect(const cpl_component* c, int32_t child, cpl_ins
   const cpli_aggregate* a = (const cpli_aggregate*)c;
   out->self = (void*)a;
   out->n_children = a->n_parts;
-  if (child >= 0) cpli_inspection_child(out, &a->parts[child].m->base);
+  if (child >= 0 && child < a->n_parts) cpli_inspection_child(out, &a->parts[child].m->base);
   return CPL_OK;
 }
 

@@ -84,7 +84,7 @@ static void destroy(cpl_component* c) {
 static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   const cpli_adjoint* a = (const cpli_adjoint*)c;
   out->n_children = 1;
-  if (child >= 0) cpli_inspection_child(out, &a->s.m->base);
+  if (child == 0) cpli_inspection_child(out, &a->s.m->base);
   return CPL_OK;
 }
 

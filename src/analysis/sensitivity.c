@@ -231,7 +231,7 @@ static void destroy(cpl_component* c) {
 static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   const cpli_sens* s = (const cpli_sens*)c;
   out->n_children = 1;
-  if (child >= 0) cpli_inspection_child(out, &s->m->base);
+  if (child == 0) cpli_inspection_child(out, &s->m->base);
   return CPL_OK;
 }
 

@@ -19,9 +19,10 @@ cpl_status cpli_master_inspect(const cpl_component* c, int32_t child, cpl_inspec
   static const char* const roles[] = {
       [CPLI_ROLLS_BACK] = "rolls back", [CPLI_LEGACY] = "legacy", [CPLI_PREDICTS] = "predicts"};
   const cpli_master* m = (const cpli_master*)c;
+  out->n_children = m->n_parts;
+  if (child >= m->n_parts) return CPL_OK;
   if (child < 0) {
     out->self = (void*)m;
-    out->n_children = m->n_parts;
     out->role = algorithms[m->def.algorithm];
     count(out, "communication_steps", m->n_steps);
     count(out, "repeated_steps", m->n_repeated);

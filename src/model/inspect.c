@@ -11,15 +11,13 @@
 #include "model/adopt.h"
 
 cpl_status cpl_component_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
-  *out = (cpl_inspection){
-      .kind = c->ops->kind, .name = c->name, .role = "", .component = (cpl_component*)c};
-  cpl_status st = CPLI_OFFERS(c->ops, inspect) ? c->ops->inspect(c, -1, out) : CPL_OK;
-  if (st < 0 || child < 0) return st;
-  if (child >= out->n_children)
-    return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: there is no component %d of %d", c->name, child,
-                    out->n_children);
   *out = (cpl_inspection){.role = ""};
-  return c->ops->inspect(c, child, out);
+  if (child < 0)
+    out->kind = c->ops->kind, out->name = c->name, out->component = (cpl_component*)c;
+  cpl_status st = CPLI_OFFERS(c->ops, inspect) ? c->ops->inspect(c, child, out) : CPL_OK;
+  if (st < 0 || child < out->n_children) return st;
+  return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: there is no component %d of %d", c->name, child,
+                  out->n_children);
 }
 
 static cpl_counter* find(const cpl_inspection* in, const char* name) {

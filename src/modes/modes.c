@@ -353,7 +353,7 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
   const cpli_modes* m = (const cpli_modes*)c;
   out->n_children = m->n_modes;
   if (child >= 0) {
-    cpli_inspection_child(out, m->modes[child].c);
+    if (child < m->n_modes) cpli_inspection_child(out, m->modes[child].c);
     return CPL_OK;
   }
   cpl_inspection_add(out, (cpl_counter){"switches", "", (double)m->switches, false});

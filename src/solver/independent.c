@@ -670,6 +670,7 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
   const independent* b = (const independent*)c;
   out->self = (void*)b;
   out->n_children = b->n;
+  if (child >= b->n) return CPL_OK;
   if (child >= 0) cpli_inspection_child(out, &b->members[child].s->base);
   for (int32_t i = 0; i < b->n && child < 0; i++) cpli_inspection_sum(out, &b->members[i].s->base);
   return CPL_OK;

@@ -494,8 +494,8 @@ static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection*
   const cpli_integrate* s = (const cpli_integrate*)c;
   out->n_children = 1;
   out->self = (void*)s;
-  if (child >= 0) cpli_inspection_child(out, &s->m->base);
-  else cpli_solver_inspect(&s->stats, out);
+  if (child == 0) cpli_inspection_child(out, &s->m->base);
+  if (child < 0) cpli_solver_inspect(&s->stats, out);
   return CPL_OK;
 }
 

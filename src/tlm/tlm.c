@@ -154,11 +154,9 @@ static cpl_status set_curve(cpl_stepper* base, uint32_t ref, const cpl_curve* cu
 
 static cpl_status inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   const cpli_tlm* m = (const cpli_tlm*)c;
-  if (child < 0) {
-    out->self = (void*)m;
-    out->n_children = m->n_parts;
-    return CPL_OK;
-  }
+  out->n_children = m->n_parts;
+  if (child < 0) out->self = (void*)m;
+  if (child < 0 || child >= m->n_parts) return CPL_OK;
   const cpli_tlm_part* p = &m->parts[child];
   cpli_inspection_child(out, &p->s->base);
   out->name = p->name;
