@@ -61,6 +61,7 @@ typedef struct independent {
   double examined;            // t_end of the last step: conditions of all were evaluated there
   bool running, ended;
   bool moved;              // a member has new curves
+  int32_t n_unsearched;    // steps that are not searched for free members
   bool again;              // the event continues: a member requests another update
   int32_t stop;            // the stop number of the member that ended the run
   cpli_serial_room bytes;  // of the last saved state that became bytes
@@ -216,11 +217,14 @@ static cpl_status go_on(independent* b, int32_t i, double t_end, double t_limit)
 //------------------------------------ threads ------------------------------------
 
 // Finds the members that meet no event before a time that they know. *stop becomes the first of
-// these times, if it is before. Returns: whether there are several.
+// these times, if it is before. Returns: whether there are several. Of many members with an event
+// of one in each step, a search in vain would cost more than the steps: the next ones make none.
 static bool find_free(independent* b, double* stop) {
   int32_t n = 0;
   double first = INFINITY;
-  for (int32_t i = 0; i < b->n && b->parallel != NULL; i++) {
+  if (b->parallel == NULL) return false;
+  if (b->n_unsearched > 0) return b->n_unsearched--, false;
+  for (int32_t i = 0; i < b->n; i++) {
     member* m = &b->members[i];
     double time = -INFINITY;
     bool sure = false;
@@ -232,6 +236,7 @@ static bool find_free(independent* b, double* stop) {
     n++;
   }
   for (int32_t i = 0; i < b->n && n == 1; i++) b->members[i].free = false;
+  b->n_unsearched = n > 1 ? 0 : b->n / 32;
   if (n > 1) *stop = fmin(*stop, first);
   return n > 1;
 }
