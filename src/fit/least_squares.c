@@ -14,8 +14,8 @@ enum { LEAVE = -2, FAILED = -1 };  // results of evaluate()
 // Smaller relative changes of the sum of squares, or of the parameters, end the search; the second
 // is that of the derivatives.
 static const double value_tolerance = 1e-12, step_tolerance = 1e-10;
-// A residual of a trial that failed: lmder() takes a shorter step. Larger numbers, and what is none,
-// never reach lmder(), which may not end with them.
+// A residual of a trial that failed: lmder() takes a shorter step. Larger numbers, and what is
+// none, never reach lmder(), which may not end with them.
 static const double refused = 1e100;
 static const double step_bound = 1;  // of the first step, relative to the parameters
 

@@ -12,8 +12,7 @@
 
 cpl_status cpl_component_inspect(const cpl_component* c, int32_t child, cpl_inspection* out) {
   *out = (cpl_inspection){.role = ""};
-  if (child < 0)
-    out->kind = c->ops->kind, out->name = c->name, out->component = (cpl_component*)c;
+  if (child < 0) out->kind = c->ops->kind, out->name = c->name, out->component = (cpl_component*)c;
   cpl_status st = CPLI_OFFERS(c->ops, inspect) ? c->ops->inspect(c, child, out) : CPL_OK;
   if (st < 0 || child < out->n_children) return st;
   return cpl_fail(c->ctx, CPL_ERR_INPUT, "%s: there is no component %d of %d", c->name, child,

@@ -217,13 +217,12 @@ static cpl_status go_on(independent* b, int32_t i, double t_end, double t_limit)
 //------------------------------------ threads ------------------------------------
 
 // Finds the members that meet no event before a time that they know. *stop becomes the first of
-// these times, if it is before. Returns: whether there are several. Of many members with an event
-// of one in each step, a search in vain would cost more than the steps: the next ones make none.
+// these times, if it is before. Returns: whether there are several. After a search in vain some
+// steps make none: of many members, it would cost more than they do.
 static bool find_free(independent* b, double* stop) {
   int32_t n = 0;
   double first = INFINITY;
-  if (b->parallel == NULL) return false;
-  if (b->n_unsearched > 0) return b->n_unsearched--, false;
+  if (b->parallel == NULL || b->n_unsearched-- > 0) return false;
   for (int32_t i = 0; i < b->n; i++) {
     member* m = &b->members[i];
     double time = -INFINITY;
@@ -231,9 +230,8 @@ static bool find_free(independent* b, double* stop) {
     m->free = false;
     if (m->coarse || m->waits || m->moved || m->s->ops->next_event == NULL) continue;
     if (m->s->ops->next_event(m->s, &time, &sure) < 0 || !sure || time <= m->until) continue;
-    m->free = true;
+    m->free = true, n++;
     first = fmin(first, time);
-    n++;
   }
   for (int32_t i = 0; i < b->n && n == 1; i++) b->members[i].free = false;
   b->n_unsearched = n > 1 ? 0 : b->n / 32;
@@ -497,9 +495,7 @@ static cpl_status exit_init(cpl_component* c) {
   cpli_starter_close(b->starter);
   FOR_EACH_MEMBER(b, st, inner->ops->exit_init(inner));
   for (int32_t i = 0; i < b->n; i++) b->members[i].at = b->members[i].until = b->t;
-  b->running = true;
-  b->limit = INFINITY;
-  b->examined = NAN;
+  b->running = true, b->limit = INFINITY, b->examined = NAN;
   cpli_heap_sort(&b->heap);
   return st;
 }
@@ -582,9 +578,7 @@ static cpl_status restore(cpl_component* c, const cpl_snapshot* snapshot) {
   assert(k != NULL && k->owner == b);
   forget_waiting(b);
   b->t = k->t, b->limit = k->limit, b->running = k->running, b->ended = k->ended;
-  b->stop = k->stop;
-  b->examined = NAN;
-  b->moved = true;
+  b->stop = k->stop, b->examined = NAN, b->moved = true;
   for (int32_t i = 0; i < b->n && st >= 0; i++) {
     member* m = &b->members[i];
     st = m->s->base.ops->restore(&m->s->base, &k->members[i].snapshot);
