@@ -94,9 +94,9 @@ typedef struct cpli_sens {
   double* held_values;             // 2 * n_held
   uint32_t *derivative, *unknown;  // references: n; outputs among `of`
   size_t n_unknown;
-  int32_t *of_state, *of_unknown;  // n_of: its place in the states or unknowns; -1: none
-  double *slope, *difference;      // n
-  int64_t steps, next_check;       // since the last event
+  int32_t *of_state, *of_unknown;         // n_of: its place in the states or unknowns; -1: none
+  double *slope, *difference, *rounding;  // n
+  int64_t steps, next_check;              // since the last event
 
   // events
   double next;        // time event of the model
@@ -179,6 +179,8 @@ cpl_status cpli_sens_follow(cpli_sens* s);
 cpl_status cpli_sens_place(cpli_sens* s);
 /// Differences of the slopes of the instances of one parameter.
 cpl_status cpli_sens_differences(cpli_sens* s, cpli_sens_parameter* k, double* out);
+/// The distance, in k, of the states that these are taken between.
+double cpli_sens_width(const cpli_sens* s, const cpli_sens_parameter* k);
 /// One of them at a time later by `shift`, with states later by that much.
 cpl_status cpli_sens_move(cpli_sens* s, const cpli_sens_parameter* k, cpli_perturbed* p,
                           double shift);

@@ -52,12 +52,16 @@ static bool is_far(const cpli_sens* s, const cpli_sens_parameter* k) {
   return reach(s, k) * k->width > far;
 }
 
+double cpli_sens_width(const cpli_sens* s, const cpli_sens_parameter* k) {
+  return is_far(s, k) ? 2 * cbrt(DBL_EPSILON) / reach(s, k) : k->width;
+}
+
 typedef cpl_status read_fn(cpl_model* m, const void* what, double* out);
 
 // One instance on both sides of the states: by a step in the direction of the sensitivities.
 static cpl_status along_states(cpli_sens* s, cpli_sens_parameter* k, read_fn* read,
                                const void* what, size_t n, double* out) {
-  const double step = cbrt(DBL_EPSILON) / reach(s, k), *along = cpli_sens_states(s, k);
+  const double step = cpli_sens_width(s, k) / 2, *along = cpli_sens_states(s, k);
   cpl_model* m = k->of[0].m;
   for (int side = 0; side < 2; side++) {
     double h = side == 0 ? step : -step;

@@ -181,6 +181,27 @@ static void an_fmu_with_sampled_values(void** state) {
   CHECK_NEAR(o.values[1], 1 - exp(-0.5), 1e-9);
 }
 
+// c follows y at once: its slope is a small rest of large terms, whose rounding errors are those of
+// the differences that derivatives are compared with. z' = -z, y' = z - y, c' = rate (y - c).
+static void rounding_is_no_disagreement(void** state) {
+  (void)state;
+  write_text("follower.c", HEAD
+             "static const cpl_declaration states[] = {{\"z\", .start = 1}, {\"y\", .start = 30},\n"
+             "  {\"c\", .start = 30, .output = true}, {0}};\n"
+             "static int derivatives(const cpl_values* v, double* dx) {\n"
+             "  dx[0] = -v->x[0]; dx[1] = v->x[0] - v->x[1];\n"
+             "  dx[2] = 1e6 * (v->x[1] - v->x[2]); return CPL_MODEL_OK;\n}\n"
+             "const cpl_model_def couplet_model = {.name = \"follower\", .states = states,\n"
+             "  .derivatives = derivatives};\n");
+  cpl_build_def def = cpl_default_build_def();
+  def.model = "follower.c", def.output = "follower.fmu";
+  CHECK_OK(ctx, cpl_fmu_build(ctx, &def, NULL, 0));
+  double stop = 0.01, rate = 1e6, b = rate / (rate - 1);
+  outcome o = run(&(request){.path = "follower.fmu", .y = {"c"}, .k = {"z"}, .stop = stop});
+  CHECK(o.direct[0]);
+  CHECK_NEAR(o.values[0], b * (stop - 1 / (rate - 1)) * exp(-stop), 1e-9);
+}
+
 // Just after a jump of the relaxation, x changes by 1e5 of what mu does.
 static void large_sensitivities(void** state) {
   (void)state;
@@ -203,9 +224,8 @@ static void large_sensitivities(void** state) {
 int main(void) {
   ctx = test_context();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(couplings_with_parameters),
-      cmocka_unit_test(sampled_values_are_directions),
-      cmocka_unit_test(an_fmu_with_sampled_values),
+      cmocka_unit_test(couplings_with_parameters),  cmocka_unit_test(sampled_values_are_directions),
+      cmocka_unit_test(an_fmu_with_sampled_values), cmocka_unit_test(rounding_is_no_disagreement),
       cmocka_unit_test(large_sensitivities),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
