@@ -27,12 +27,32 @@ static double grid_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) 
   return fmin(m->t_start + (double)(p->grid + 1) * p->h, fmax(m->t_stop, until));
 }
 
-// The end of the present pair. With the shortest delay as its length, it needs nothing but what
-// other parts have sent before it begins.
+// The last end of an interval of a part at or before t, if it has no events.
+static double grid_before(const cpli_tlm* m, const cpli_tlm_part* p, double t) {
+  double n = floor((t - m->t_start) / p->h) + 1;
+  while (m->t_start + n * p->h > t) n--;
+  return m->t_start + n * p->h;
+}
+
+// Whether a pair needs nothing but intervals that have ended when it begins: others go on only
+// after the output point that all are asked for, and that must not decide whether there is a pair.
+static bool has_pair(const cpli_tlm* m, const cpli_tlm_part* p, double end) {
+  const double near = near_to(p, end), begin = p->published;
+  for (int32_t i = 0; i < p->n_ends; i++) {
+    const cpli_tlm_end* e = end_of(m, p, i);
+    const cpli_tlm_part* other = &m->parts[m->ends[e->peer].part];
+    double needed = end - e->delay - near;
+    if (begin - other->h < needed && grid_before(m, other, begin) < needed) return false;
+  }
+  return true;
+}
+
+// The end of the present pair, or of the interval where there is no pair. A pair is as long as the
+// shortest delay at most.
 static double pair_end(const cpli_tlm* m, const cpli_tlm_part* p, double until) {
-  if (!isfinite(p->h) || !p->in_pairs) return grid_end(m, p, until);
-  const double end = m->t_start + (double)(p->grid - p->grid % 2 + 2) * p->h;
-  return fmin(end, fmax(m->t_stop, until));
+  if (!isfinite(p->h) || !p->in_pairs || p->grid % 2 != 0) return grid_end(m, p, until);
+  const double end = fmin(m->t_start + (double)(p->grid + 2) * p->h, fmax(m->t_stop, until));
+  return has_pair(m, p, end) ? end : grid_end(m, p, until);
 }
 
 bool cpli_part_done(const cpli_tlm* m, const cpli_tlm_part* p, double until) {

@@ -317,6 +317,51 @@ static void output_points_change_no_bit(void** state) {
   CHECK(last[0] == last[1]);
 }
 
+// x' = 1: what arrives changes nothing.
+static int clock_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = 1 + 0 * v->u[0];
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration clock_states[] = {{"x", .output = true}, END_OF_LIST};
+static const cpl_declaration clock_inputs[] = {{"u"}, {"w"}, END_OF_LIST};
+static const cpl_model_def clock_model = {.name = "clock",
+                                          .states = clock_states,
+                                          .inputs = clock_inputs,
+                                          .derivatives = clock_derivatives};
+
+// Delays of which none is a multiple of another: at an output point every component is there,
+// though the interval of one may begin before it with waves of one that ends after it.
+static void components_with_other_delays_reach_output_points(void** state) {
+  (void)state;
+  static const double delays[] = {0.088, 0.066, 0.05};
+  double last[2] = {0};
+  for (int often = 0; often < 2; often++) {
+    bench b = bench_make();
+    for (int i = 0; i < 3; i++) {
+      int32_t part =
+          bench_part(&b, bench_model(&b, &clock_model, (char[]){'a' + (char)i, 0}), false);
+      b.parts[part].solver.kind = CPL_SOLVER_CVODE;
+    }
+    for (int i = 0; i < 3; i++) {  // a ring
+      int32_t from = bench_interface(&b, i, "out", CPL_TLM_SIGNAL, "x", NULL);
+      int32_t to = bench_interface(&b, (i + 1) % 3, "in", CPL_TLM_SIGNAL, NULL, "u");
+      bench_line(&b, from, to, delays[i], 0, 0);
+    }
+    bench_begin(&b, 2);
+    for (int i = 1; i <= 360 && often == 1; i++) {
+      double t = i * 0.0055;
+      bench_step(&b, t);
+      CHECK_NEAR(bench_value(&b, "a.x"), t, 1e-9);
+      CHECK_NEAR(bench_value(&b, "b.x"), t, 1e-9);
+      CHECK_NEAR(bench_value(&b, "c.x"), t, 1e-9);
+    }
+    bench_step(&b, 2);
+    last[often] = bench_value(&b, "a.x");
+    bench_end(&b);
+  }
+  CHECK(last[0] == last[1]);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(models_are_second_order),
     cmocka_unit_test(held_in_the_middle_is_second_order),
@@ -329,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(compensated_damping_keeps_the_frequency),
     cmocka_unit_test(threads_and_processes_change_no_bit),
     cmocka_unit_test(output_points_change_no_bit),
+    cmocka_unit_test(components_with_other_delays_reach_output_points),
 };
 
 int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }
