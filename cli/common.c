@@ -169,7 +169,8 @@ int cli_close_output(FILE* out, int code) {
   print_pending();
   errno = 0;
   const bool closed = cli_is_output_closed(out);
-  bool fine = ferror(out) == 0 && (out == stdout ? fflush(out) : fclose(out)) == 0;
+  bool fine = ferror(out) == 0;  // then what is left fails for the same reason
+  fine = (out == stdout ? fflush(out) : fclose(out)) == 0 && fine;
   const bool left = !fine && (closed || errno == EPIPE);
   if (code == CLI_CLOSED || (code == CLI_OK && left)) end_with_pipe();
   if (fine || code != CLI_OK) return code;

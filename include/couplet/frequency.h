@@ -50,7 +50,7 @@ typedef struct cpl_frequency {
   const cpl_frequency_point* points;  ///< ascending
   int32_t n;
   double at_zero;           ///< the transfer function at zero: the gain at rest; NAN: there is none
-  double peak, peak_omega;  ///< the largest gain among the points
+  double peak, peak_omega;  ///< the largest gain, also between points
   double bandwidth;         ///< [rad/s] where the gain is first 1/sqrt(2) of that at zero; NAN
   cpl_margins margins;
 } cpl_frequency;

@@ -4,7 +4,7 @@
 // The transfer function h(j omega) from the descriptor form E w' = J w + k u: one complex sparse
 // factorisation of J - j omega E per frequency. A logarithmic grid with the frequencies of lightly
 // damped eigenvalues is refined where gain or phase change much between neighbours; margins are
-// located by bisection.
+// located by bisection, the largest gain by golden section.
 #include "couplet/frequency.h"
 
 #include <math.h>
@@ -266,16 +266,58 @@ static void find_margins(response* s) {
   }
 }
 
-static void find_figures(response* s) {
+// The gain at a frequency given by its logarithm, which may be the largest so far.
+static double try_peak(response* s, double log_omega) {
   cpl_frequency* f = &s->shown;
+  double omega = exp(log_omega);
   double complex h = 0;
-  f->at_zero = evaluate(s, 0, &h) ? creal(h) : NAN;
-  f->bandwidth = NAN;
+  if (!evaluate(s, omega, &h)) return 0;
+  if (cabs(h) > f->peak) f->peak = cabs(h), f->peak_omega = omega;
+  return cabs(h);
+}
+
+// Between the neighbours of a point that is larger than they are, by golden section.
+static void climb(response* s, size_t i) {
+  static const double golden = 0.61803398874989485;
+  double a = log(s->points[i > 0 ? i - 1 : i].omega);
+  double b = log(s->points[i + 1 < s->n ? i + 1 : i].omega);
+  if (!isfinite(a) || !(b > a)) return;
+  double left = b - golden * (b - a), right = a + golden * (b - a);
+  double at_left = try_peak(s, left), at_right = try_peak(s, right);
+  while (b - a > 1e-8 && !cpli_cancelled(s->ctx)) {
+    if (at_left > at_right) {
+      b = right, right = left, at_right = at_left;
+      at_left = try_peak(s, left = b - golden * (b - a));
+    } else {
+      a = left, left = right, at_left = at_right;
+      at_right = try_peak(s, right = a + golden * (b - a));
+    }
+  }
+}
+
+// Neighbours differ by a factor of exp(finest_gain) at most: lower points lead to no higher peak.
+static void find_peak(response* s) {
+  cpl_frequency* f = &s->shown;
   f->peak = 0, f->peak_omega = NAN;
   for (size_t i = 0; i < s->n; i++) {
     double gain = cabs(value_of(&s->points[i]));
     if (gain > f->peak) f->peak = gain, f->peak_omega = s->points[i].omega;
   }
+  double least = f->peak * exp(-finest_gain);
+  for (size_t i = 0; i < s->n; i++) {
+    double gain = cabs(value_of(&s->points[i]));
+    bool top = (i == 0 || gain >= cabs(value_of(&s->points[i - 1]))) &&
+               (i + 1 == s->n || gain > cabs(value_of(&s->points[i + 1])));
+    if (top && gain > 0 && gain >= least) climb(s, i);
+  }
+}
+
+static void find_figures(response* s) {
+  cpl_frequency* f = &s->shown;
+  double complex h = 0;
+  f->at_zero = evaluate(s, 0, &h) ? creal(h) : NAN;
+  f->bandwidth = NAN;
+  find_peak(s);
   double limit = fabs(f->at_zero) * M_SQRT1_2;
   for (size_t i = 0; i < s->n && isnan(f->bandwidth) && limit > 0; i++) {
     if (cabs(value_of(&s->points[i])) > limit) continue;

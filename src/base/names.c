@@ -131,6 +131,12 @@ static int distance(const char* a, const char* b, int limit) {
   return row[m];
 }
 
+// An element of an array, of which only the name was given.
+static bool is_element(const char* name, const char* candidate) {
+  size_t n = strlen(name);
+  return n > 0 && strncmp(name, candidate, n) == 0 && candidate[n] == '[';
+}
+
 size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, size_t i),
                         const void* user, size_t n, const char* best[CPLI_NEAREST]) {
   int cost[CPLI_NEAREST];
@@ -139,7 +145,7 @@ size_t cpli_nearest_few(const char* name, const char* (*at)(const void* user, si
   for (size_t i = 0; i < n; i++) {
     const char* candidate = at(user, i);
     if (candidate[0] == '\0') continue;
-    int d = distance(name, candidate, limit);
+    int d = is_element(name, candidate) ? 0 : distance(name, candidate, limit);
     if (d > limit) continue;
     size_t k = found < CPLI_NEAREST ? found++ : CPLI_NEAREST;
     while (k > 0 && d < cost[k - 1]) {

@@ -181,9 +181,29 @@ static void narrow_peaks_are_seen(void** state) {
     double complex s = J * f->points[i].omega;
     check_near(&f->points[i], 900 / (s * s + 2 * 1e-4 * 30 * s + 900), 1e-6);
   }
-  CHECK_NEAR(f->peak, 1 / (2 * 1e-4), 1e-3 / (2 * 1e-4));
-  CHECK_NEAR(f->peak_omega, 30, 1e-3);
+  CHECK_NEAR(f->peak, 1 / (2e-4 * sqrt(1 - 1e-8)), 1e-8 / 2e-4);
+  CHECK_NEAR(f->peak_omega, 30 * sqrt(1 - 2e-8), 1e-6);
   for (int i = 1; i < f->n; i++) CHECK_NEAR(f->points[i].phase, f->points[i - 1].phase, 20);
+  cpl_frequency_destroy(f);
+  end(&b);
+}
+
+// The largest gain is that of the response, not of the points.
+static void peaks_lie_between_points(void** state) {
+  (void)state;
+  static const double omegas[] = {0, 20, 29, 40};
+  built b = begin(&swing);
+  cpl_frequency_def def = cpl_default_frequency_def();
+  cpl_frequency* f = NULL;
+  def.from = "u", def.to = "y", def.omegas = omegas, def.n_omegas = 4;
+  CHECK_OK(ctx, cpl_frequency_create(b.m, &def, &f));
+  CHECK_INT(f->n, 4);
+  CHECK_NEAR(f->peak, 1 / (2e-4 * sqrt(1 - 1e-8)), 1e-8 / 2e-4);
+  cpl_frequency_destroy(f);
+  def.n_omegas = 2;  // no neighbour above: the largest in the range
+  CHECK_OK(ctx, cpl_frequency_create(b.m, &def, &f));
+  CHECK_NEAR(f->peak, 900 / hypot(500, 2 * 1e-4 * 30 * 20), 1e-9);
+  CHECK_NEAR(f->peak_omega, 20, 1e-12);
   cpl_frequency_destroy(f);
   end(&b);
 }
@@ -325,6 +345,7 @@ int main(void) {
       cmocka_unit_test(a_chain_of_lags_responds),
       cmocka_unit_test(what_is_passed_through_responds),
       cmocka_unit_test(narrow_peaks_are_seen),
+      cmocka_unit_test(peaks_lie_between_points),
       cmocka_unit_test(chosen_frequencies_are_kept),
       cmocka_unit_test(coupled_systems_respond),
       cmocka_unit_test(bad_requests_are_told),

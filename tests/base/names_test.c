@@ -33,6 +33,9 @@ static void offers_the_nearest(void** state) {
   CHECK_STR(out, "k");
   cpli_nearest("zzzzzz", candidate, all, 6, out, sizeof out);
   CHECK_STR(out, "");
+  const char* array[] = {"k", "speed[1]", "speed[2]", "y"};
+  cpli_nearest("speed", candidate, array, 4, out, sizeof out);
+  CHECK_STR(out, "speed[1] or speed[2]");
 }
 
 static void globs_take_brackets_literally(void** state) {

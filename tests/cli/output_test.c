@@ -130,6 +130,14 @@ static void full_disk(void** state) {
             "couplet: standard output: cannot be written: No space left on device\n");
   const char* const json[] = {"run", "decay.c", "--json", NULL};
   CHECK_INT(end_of(start_couplet(json, full, err)), 2);
+  // more than a buffer: the write that failed is not the last
+  const char* const many[] = {"sensitivity", "decay.c",    "--of", "x",      "--to",
+                              "x",           "--interval", "1e-3", "--json", NULL};
+  CHECK_INT(ftruncate(err, 0), 0);
+  CHECK_INT((int)lseek(err, 0, SEEK_SET), 0);
+  CHECK_INT(end_of(start_couplet(many, full, err)), 2);
+  CHECK_STR(text_of("stderr.txt"),
+            "couplet: standard output: cannot be written: No space left on device\n");
   close(full);
   close(err);
 }
