@@ -254,7 +254,7 @@ static cpl_status simulate(session* s) {
   s->results = NULL;
   if (st < 0 && kept.rows > 0 && !s->args->quiet)
     cpl_log(s->point.ctx, CPL_LOG_WARNING, s->point.path, "the results until t=%.12g are in %s",
-            s->stats.reached, s->args->output);
+            kept.last_time, s->args->output);
   return st < 0 ? st : closed;
 }
 

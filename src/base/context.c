@@ -192,10 +192,11 @@ void cpl_context_resume(cpl_context* ctx) { CPLI_ATOMIC_STORE(&ctx->head.cancell
 // All threads that step components may report an interruption at the same time.
 cpl_status cpli_interrupted(cpl_context* ctx, const char* who, double t) {
   const bool locked = lock(&interrupting);
+  const char* glue = who[0] != '\0' ? ": " : "";
   if (!isnan(t)) ctx->interrupted = t;
   if (ctx->left[0] != '\0') cpl_fail(ctx, CPL_ERR_CANCELLED, "%s", ctx->left);
-  else if (isnan(t)) cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted", who);
-  else cpl_fail(ctx, CPL_ERR_CANCELLED, "%s: interrupted at t=%.12g", who, t);
+  else if (isnan(t)) cpl_fail(ctx, CPL_ERR_CANCELLED, "%s%sinterrupted", who, glue);
+  else cpl_fail(ctx, CPL_ERR_CANCELLED, "%s%sinterrupted at t=%.12g", who, glue, t);
   unlock(&interrupting, locked);
   return cpli_fail_where(ctx, CPL_ERR_CANCELLED, who, NULL, t);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Where results go, what is in them, and what else is printed.
+#include <sys/resource.h>
+
 #include "command.h"
 
 // A probe that prints to standard output, whose name ends in brackets, and whose variables look
@@ -140,6 +142,22 @@ static void full_disk(void** state) {
             "couplet: standard output: cannot be written: No space left on device\n");
   close(full);
   close(err);
+}
+
+// What is said to be in the file is there.
+static void full_disk_in_the_middle(void** state) {
+  (void)state;
+  struct rlimit before, little;
+  CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), 0);
+  little = before, little.rlim_cur = 1000000;
+  CHECK_INT(setrlimit(RLIMIT_FSIZE, &little), 0);
+  CHECK_CODE(2, "sensitivity", "decay.c", "--of", "x", "--to", "x", "--interval", "1e-6", "-o",
+             "long.csv");
+  CHECK_CONTAINS(complained, "long.csv: cannot be written: File too large");
+  CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), 0);
+  char words[64];
+  snprintf(words, sizeof words, "until t=%.12g are in long.csv", last_value("long.csv", 0));
+  CHECK_CONTAINS(complained, words);
 }
 
 static void closed_pipe(void** state) {
@@ -341,6 +359,7 @@ int main(void) {
       cmocka_unit_test(results_are_kept_when_nothing_begins),
       cmocka_unit_test(inputs_are_not_overwritten),
       cmocka_unit_test(full_disk),
+      cmocka_unit_test(full_disk_in_the_middle),
       cmocka_unit_test(closed_pipe),
       cmocka_unit_test(no_standard_output),
       cmocka_unit_test(appended_to_a_file),

@@ -206,6 +206,7 @@ static void an_interruption_ends_all_workers(void** state) {
   signal(SIGALRM, on_alarm);
   alarm(1);
   CHECK_INT(fitting_run(ctx, &f), CPL_ERR_CANCELLED);
+  CHECK_STR(cpl_context_error(ctx), "interrupted");
   check_no_child();
   cpl_context_resume(ctx);
   fitting_close(ctx, &f);
