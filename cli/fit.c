@@ -227,6 +227,13 @@ static void json_directions(cpli_json* j, const cpl_fit* f) {
   cpli_json_close(j, ']');
 }
 
+// That of all rows; NAN: each has its own.
+static double common_sigma(const cpl_fit_column* c) {
+  for (size_t k = 1; k < c->n; k++)
+    if (c->sigma[k] != c->sigma[0]) return NAN;
+  return c->sigma[0];
+}
+
 static void json_columns(const fit_session* s, cpli_json* j) {
   cpli_json_array(j, "columns");
   for (size_t i = 0; i < s->fit->n_columns; i++) {
@@ -238,7 +245,7 @@ static void json_columns(const fit_session* s, cpli_json* j) {
     cpli_json_integer(j, "points", (int64_t)c->n);
     cpli_json_real(j, "rms", c->rms);
     cpli_json_boolean(j, "sigma_estimated", c->estimated);
-    cpli_json_real(j, "sigma", c->sigma[0]);
+    cpli_json_real(j, "sigma", common_sigma(c));
     cpli_json_close(j, '}');
   }
   cpli_json_close(j, ']');

@@ -312,10 +312,12 @@ static bool set_up(optimization* o, cpl_optimizer method, double* least, double*
   return fine;
 }
 
+enum { FTOL_REACHED = 3, XTOL_REACHED = 4 };  // results of NLopt
+
 static const char* reason(int code) {
   switch (code) {
-    case 3: return "the objective changes no more";
-    case 4: return "the parameters change no more";
+    case FTOL_REACHED: return "the objective changes no more";
+    case XTOL_REACHED: return "the parameters change no more";
     default: return code > 0 ? "the search has ended" : "the search has failed";
   }
 }
@@ -331,19 +333,35 @@ static cpl_status check_result(optimization* o, int code) {
                   o->best_excess);
 }
 
-// One search from the best point so far. *code: the result of NLopt.
-static cpl_status search_with(optimization* o, cpl_optimizer method, int* code) {
+// One search from the best point so far. *code: the result of NLopt. *way: how far it led, the
+// largest change of a parameter relative to its size.
+static cpl_status search_once(optimization* o, cpl_optimizer method, int* code, double* way) {
   double value = NAN;
-  double* z = cpli_alloc(o->ctx, 3 * o->n, sizeof *z);
+  double* z = cpli_alloc(o->ctx, 4 * o->n, sizeof *z);
   if (z == NULL) return cpli_nomem(o->ctx);
+  double* from = z + 3 * o->n;
+  memcpy(from, o->best_x, o->n * sizeof *from);
   for (size_t j = 0; j < o->n; j++) z[j] = o->best_x[j] / o->scale[j];
   o->value_scale = o->best != 0 ? fabs(o->best) : 1;
   const bool fine = set_up(o, method, z + o->n, z + 2 * o->n);
   if (fine) *code = o->library->nlopt_optimize(o->opt, z, &value);
   if (o->opt != NULL) o->library->nlopt_destroy(o->opt);
   o->opt = NULL;
+  *way = 0;
+  for (size_t j = 0; j < o->n; j++)
+    *way = fmax(*way, fabs(o->best_x[j] - from[j]) / fmax(fabs(from[j]), o->scale[j]));
   cpli_free(o->ctx, z);
   return fine ? CPL_OK : cpli_nomem(o->ctx);
+}
+
+// COBYLA also ends where two of its points happen to have one value: it searches again from there.
+static cpl_status search_with(optimization* o, cpl_optimizer method, int* code) {
+  double way = 0;
+  cpl_status st = search_once(o, method, code, &way);
+  while (st >= 0 && o->st >= 0 && method == CPL_OPTIMIZER_COBYLA && *code == FTOL_REACHED &&
+         o->is_best_met && way > o->def.tolerance)
+    st = search_once(o, method, code, &way);
+  return st;
 }
 
 // Where a search with derivatives finds no better point, or comes to nothing that meets the
@@ -380,7 +398,7 @@ static cpl_status prepare(optimization* o, const cpl_optimize_def* def) {
   cpl_status st = check_def(o, def);
   if (st >= 0) st = cpli_nlopt_load(o->ctx, &o->library);
   if (st >= 0) st = cpli_trials_open(&o->trials, o->ctx, o->def.experiment, o->def.max_runs);
-  if (st >= 0) st = cpli_trials_vary(&o->trials, o->def.vary, o->def.n_vary, NULL, 0);
+  if (st >= 0) st = cpli_trials_vary(&o->trials, o->def.vary, o->def.n_vary, NULL);
   if (st >= 0) st = parse(o);
   if (st < 0) return st;
   o->n = o->trials.n;

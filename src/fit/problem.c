@@ -241,7 +241,6 @@ void cpli_fitting_forget(cpli_fitting* f) {
 
 cpl_status cpli_fitting_open(cpli_fitting* f, const cpl_fit_def* def) {
   const cpli_minpack* library = NULL;
-  size_t starts = 0;
   cpl_status st = cpli_read_def(f->ctx, "cpl_fit_def", def, &f->def, sizeof f->def);
   if (st >= 0) st = cpli_minpack_load(f->ctx, &library);
   if (st >= 0) st = cpli_trials_open(&f->trials, f->ctx, f->def.experiment, f->def.max_runs);
@@ -249,12 +248,11 @@ cpl_status cpli_fitting_open(cpli_fitting* f, const cpl_fit_def* def) {
     st = cpli_fit_section_read(&f->section, f->ctx, cpl_system_definition(f->trials.source),
                                &f->def);
   if (st >= 0) st = check_def(f);
-  for (size_t i = 0; i < f->def.n_data && st >= 0; i++) starts += f->def.data[i].n_starts;
   if (st >= 0 && f->def.n_vary == 0)
     st = cpl_fail(f->ctx, CPL_ERR_INPUT,
                   "no parameter varies: say which (--vary, or the section fit of a system file)");
   const cpli_setting* of_file = f->section.vary != NULL ? f->section.texts->vary : NULL;
-  if (st >= 0) st = cpli_trials_vary(&f->trials, f->def.vary, f->def.n_vary, of_file, starts);
+  if (st >= 0) st = cpli_trials_vary(&f->trials, f->def.vary, f->def.n_vary, of_file);
   f->n = f->trials.n;
   if (st >= 0) st = open_data(f);
   if (st < 0) return st;

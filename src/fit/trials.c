@@ -148,16 +148,14 @@ static cpl_status in_file(const cpli_trials* t, cpl_status st, size_t i) {
 }
 
 cpl_status cpli_trials_vary(cpli_trials* t, const cpl_vary* vary, size_t n_vary,
-                            const cpli_setting* of_file, size_t more_starts) {
+                            const cpli_setting* of_file) {
   cpl_context* ctx = t->ctx;
   cpl_status st = CPL_OK;
   if (n_vary == 0) return cpl_fail(ctx, CPL_ERR_INPUT, "no parameter varies: say which (--vary)");
   t->of_file = of_file;
-  t->max_starts = t->settings.n_starts + more_starts + n_vary;
   t->list = cpli_alloc(ctx, n_vary, sizeof *t->list);
-  t->starts = cpli_alloc(ctx, t->max_starts, sizeof *t->starts);
   t->texts = cpli_alloc(ctx, n_vary, sizeof *t->texts);
-  if (t->list == NULL || t->starts == NULL || t->texts == NULL) return cpli_nomem(ctx);
+  if (t->list == NULL || t->texts == NULL) return cpli_nomem(ctx);
   for (size_t i = 0; i < n_vary && st >= 0; i++) st = in_file(t, add(t, &vary[i]), i);
   return st;
 }
@@ -174,15 +172,21 @@ void cpli_trials_free(cpli_trials* t) {
 //------------------------------------ trials ------------------------------------
 
 // Nullable: values
-static size_t list_starts(cpli_trials* t, const cpli_trial_def* def, const double* values) {
+static cpl_status list_starts(cpli_trials* t, const cpli_trial_def* def, const double* values,
+                              cpl_experiment_settings* out) {
+  const size_t most = t->settings.n_starts + def->n_starts + t->n;
   size_t n = 0;
+  cpl_start* starts = cpli_realloc(t->ctx, t->starts, most, sizeof *starts);
+  if (starts == NULL) return cpli_nomem(t->ctx);
+  t->starts = starts;
   for (size_t i = 0; i < t->settings.n_starts; i++) t->starts[n++] = t->settings.starts[i];
   for (size_t i = 0; i < def->n_starts; i++) t->starts[n++] = def->starts[i];
   for (size_t i = 0; i < t->n && values != NULL; i++) {
     cpli_format_double(t->texts[i], values[i]);
     t->starts[n++] = (cpl_start){t->list[i].name, t->texts[i]};
   }
-  return n;
+  out->starts = starts, out->n_starts = n;
+  return CPL_OK;
 }
 
 static cpl_status ignore_row(void* user, double t, const cpl_value* values) {
@@ -193,11 +197,10 @@ static cpl_status ignore_row(void* user, double t, const cpl_value* values) {
 static cpl_status make(cpli_trials* t, const cpli_trial_def* def, const double* values,
                        cpl_experiment** e, cpl_simulation** sim) {
   cpl_experiment_settings settings = t->settings;
-  settings.starts = t->starts;
-  settings.n_starts = list_starts(t, def, values);
+  cpl_status st = list_starts(t, def, values, &settings);
   if (def->n_inputs > 0) settings.inputs = def->inputs, settings.n_inputs = def->n_inputs;
   settings.sensitivity = def->sensitivity;
-  cpl_status st = cpl_experiment_create(t->ctx, &settings, e);
+  if (st >= 0) st = cpl_experiment_create(t->ctx, &settings, e);
   if (st >= 0) st = cpl_experiment_prepare(*e);
   if (st < 0) return st;
   cpl_run_def* run = cpl_experiment_run_def(*e);

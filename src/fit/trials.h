@@ -21,7 +21,6 @@ typedef struct cpli_trials {
   const cpli_setting* of_file;  // where the file says that they vary. Nullable
   size_t n;
   cpl_start* starts;  // those of the settings, of one trial, and the varied ones
-  size_t max_starts;
   char (*texts)[32];
   int64_t runs, failed, max_runs;
   char* failure;  // of the first trial that failed. Nullable
@@ -32,10 +31,10 @@ typedef struct cpli_trials {
 /// Owned: the contents by the caller, who calls cpli_trials_free(), also after a failure.
 cpl_status cpli_trials_open(cpli_trials* t, cpl_context* ctx,
                             const cpl_experiment_settings* settings, int32_t max_runs);
-/// What varies. more_starts: start values of a trial, beside those of the settings, at most.
+/// What varies.
 /// Borrowed: of_file, as long as the trials live. Nullable: where the file says what varies
 cpl_status cpli_trials_vary(cpli_trials* t, const cpl_vary* vary, size_t n_vary,
-                            const cpli_setting* of_file, size_t more_starts);
+                            const cpli_setting* of_file);
 void cpli_trials_free(cpli_trials* t);
 
 static inline const cpl_description* cpli_trials_desc(const cpli_trials* t) {

@@ -68,6 +68,9 @@ static void two_experiments_share_a_parameter(void** state) {
   CHECK_CODE(0, "fit", "decay.c", "--data", "data.csv,x=3 m,weight=2", "--data", "second.csv,x=1",
              "--vary", "k", "--json");
   CHECK_NEAR(number_of(strstr(printed, "\"k\""), "value"), 0.8, 2e-3);
+  write_text("own.csv", "time,x,sigma(x)\n1,0.449,0.01\n2,0.201,0.01\n3,0.09,0.02\n");
+  CHECK_CODE(0, "fit", "decay.c", "--data", "own.csv,x=1", "--vary", "k", "--json");
+  CHECK_CONTAINS(printed, "\"sigma_estimated\": false, \"sigma\": null}");
   // a comma may be part of a name
   CHECK_INT(rename("second.csv", "second,x=2.csv"), 0);
   CHECK_CODE(0, "fit", "decay.c", "--data", "second,x=2.csv", "--vary", "k", "--vary", "x",

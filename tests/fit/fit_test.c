@@ -330,6 +330,27 @@ static void experiments_have_settings_of_their_own(void** state) {
   fitting_close(ctx, &f);
 }
 
+// x' = -a b x, with b and another parameter as columns of the data.
+static void columns_set_parameters(void** state) {
+  cpl_context* ctx = *state;
+  static const char* const names[] = {"b", "x", "unused"};
+  fitting f;
+  for (int i = 0; i < N; i++) {
+    times[i] = 0.1 * i;
+    values[i] = 2;
+    values[N + i] = 2 * exp(-0.7 * 2 * times[i]);
+    values[2 * N + i] = 3;
+  }
+  const cpl_table data = table_of(3, names);
+  fitting_open(ctx, &f, &decay);
+  fitting_vary(ctx, &f, "a");
+  fitting_add(&f, &data);
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK_NEAR(f.fit->parameters[0].value, 0.7, 1e-6);
+  CHECK_INT(f.fit->n_columns, 1);
+  fitting_close(ctx, &f);
+}
+
 // The model fails for a < 0, where a long first step would go.
 static void runs_that_fail_are_survived(void** state) {
   cpl_context* ctx = *state;
@@ -543,6 +564,7 @@ int main(void) {
       cmocka_unit_test(bounds_hold_parameters),
       cmocka_unit_test(outliers_count_less),
       cmocka_unit_test(experiments_have_settings_of_their_own),
+      cmocka_unit_test(columns_set_parameters),
       cmocka_unit_test(runs_that_fail_are_survived),
       cmocka_unit_test(the_edge_of_failing_runs_is_no_optimum),
       cmocka_unit_test(sensitivities_that_fail_are_no_failed_trials),

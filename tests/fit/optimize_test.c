@@ -112,6 +112,23 @@ static void constraints_and_bounds_hold(void** state) {
   end(ctx, &s);
 }
 
+// The least x^2 + 2 y^2 with x + y >= 3 is 6, at x = 2, y = 1. On the way COBYLA meets two points
+// with one value.
+static void equal_values_are_no_optimum(void** state) {
+  cpl_context* ctx = *state;
+  searching s;
+  begin(ctx, &s, &valley, "x=0.5", "y=0.5");
+  s.def.minimize = "final(x)^2 + 2*final(y)^2";
+  s.subject_to[0] = "final(x) + final(y) >= 3";
+  s.def.n_subject_to = 1;
+  for (int i = 0; i < 2; i++) {
+    s.def.method = i == 0 ? CPL_OPTIMIZER_SLSQP : CPL_OPTIMIZER_COBYLA;
+    CHECK_OK(ctx, run(ctx, &s));
+    check_values(&s, 2, 1, 1e-5);
+  }
+  end(ctx, &s);
+}
+
 // The time at which 2 exp(-a t) is 1 is log(2)/a; the mean over 5 s is 2 (1 - exp(-5 a))/(5 a).
 static void measures_of_a_decay(void** state) {
   cpl_context* ctx = *state;
@@ -208,9 +225,10 @@ static void memory_may_fail_at_any_time(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_valley_of_rosenbrock), cmocka_unit_test(constraints_and_bounds_hold),
-      cmocka_unit_test(measures_of_a_decay),      cmocka_unit_test(failures_are_survived),
-      cmocka_unit_test(mistakes_are_explained),   cmocka_unit_test(memory_may_fail_at_any_time),
+      cmocka_unit_test(the_valley_of_rosenbrock),    cmocka_unit_test(constraints_and_bounds_hold),
+      cmocka_unit_test(measures_of_a_decay),         cmocka_unit_test(failures_are_survived),
+      cmocka_unit_test(mistakes_are_explained),      cmocka_unit_test(memory_may_fail_at_any_time),
+      cmocka_unit_test(equal_values_are_no_optimum),
   };
   return cmocka_run_group_tests(tests, make_context, drop_context);
 }
