@@ -58,45 +58,36 @@ double cpli_sens_width(const cpli_sens* s, const cpli_sens_parameter* k) {
 
 typedef cpl_status read_fn(cpl_model* m, const void* what, double* out);
 
-// One instance on both sides of the states: by a step in the direction of the sensitivities.
-static cpl_status along_states(cpli_sens* s, cpli_sens_parameter* k, read_fn* read,
-                               const void* what, size_t n, double* out) {
+// States and k change one after the other: each instance takes a short step in the direction of the
+// sensitivities from the states of the model, one forwards and one backwards, so that errors of the
+// first order, by the step and by the other k, cancel.
+static cpl_status apart(cpli_sens* s, cpli_sens_parameter* k, read_fn* read, const void* what,
+                        size_t n, double* out) {
   const double step = cpli_sens_width(s, k) / 2, *along = cpli_sens_states(s, k);
-  cpl_model* m = k->of[0].m;
+  double* values[] = {s->above, s->below};
   for (int side = 0; side < 2; side++) {
-    double h = side == 0 ? step : -step;
+    const double h = side == 0 ? step : -step;
+    cpl_model* m = k->of[side].m;
     for (size_t i = 0; i < s->n; i++) s->at[i] = s->x[i] + h * along[i];
     cpl_status st = m->ops->set_states(m, s->at);
-    if (st == CPL_OK) st = read(m, what, s->above);
+    if (st == CPL_OK) st = read(m, what, values[side]);
+    for (size_t i = 0; i < n; i++) out[i] = (side == 0 ? 0 : out[i]) + values[side][i] / (2 * h);
+    if (st == CPL_OK) st = m->ops->set_states(m, s->x);
+    if (st == CPL_OK) st = read(m, what, values[side]);
     if (st != CPL_OK) return st;
-    for (size_t i = 0; i < n; i++) out[i] = (side == 0 ? 0 : out[i]) + s->above[i] / (2 * h);
   }
+  for (size_t i = 0; i < n; i++)
+    out[i] += (s->above[i] - s->below[i]) * (1 / k->width - 1 / (2 * step));
   return CPL_OK;
 }
 
-// Both instances at the states of the model.
-static cpl_status across(cpli_sens* s, cpli_sens_parameter* k, read_fn* read, const void* what,
-                         size_t n, double* out) {
-  double* values[] = {s->above, s->below};
-  cpl_status st = CPL_OK;
-  for (int side = 0; side < 2 && st == CPL_OK; side++) {
-    cpl_model* m = k->of[side].m;
-    st = m->ops->set_states(m, s->x);
-    if (st == CPL_OK) st = read(m, what, values[side]);
-  }
-  for (size_t i = 0; i < n; i++) out[i] += (s->above[i] - s->below[i]) / k->width;
-  return st;
-}
-
-// Differences of two instances, which are on x + s dk and x - s dk. Where s is so large that these
-// are far from x, states and k change one after the other.
+// Differences of two instances, which are on x + s dk and x - s dk, as long as these are near x.
 static cpl_status differences(cpli_sens* s, cpli_sens_parameter* k, read_fn* read, const void* what,
                               size_t n, double* out) {
   double* values[] = {s->above, s->below};
   cpl_status st = place(s, k);
   if (st == CPL_OK && s->phase == SENS_CONTINUOUS && s->n > 0 && is_far(s, k)) {
-    st = along_states(s, k, read, what, n, out);
-    if (st == CPL_OK) st = across(s, k, read, what, n, out);
+    st = apart(s, k, read, what, n, out);
     k->placed_at = 0;
     return st;
   }

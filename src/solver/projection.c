@@ -15,7 +15,8 @@
 #include "solver/normals.h"
 
 enum { MAX_ITERATIONS = 10, LARGE = 10000 };
-static const double small_step = 1e-4;  // in units of the tolerance: the projection has converged
+static const double small_step = 1e-4;  // in units of the tolerance: the projection has converged,
+static const double rounded = 0.5;      // and where rounding errors of the residuals stop it
 static const double hopeless = 100;  // residuals in units of the tolerance at which it has failed
 static const double far = 10;        // a projection that long, in units of the tolerance, counts
                                      // as much in an error test as an error of 1
@@ -163,7 +164,7 @@ static cpl_status check_end(cpli_integrate* s, double t) {
 }
 
 // Where constraints almost depend on each other, rounding errors of the residuals keep the
-// iteration moving.
+// iteration moving, as they do where residuals are differences (those of sensitivities).
 static bool is_there(const struct cpli_projection* p, double small) {
   for (size_t k = 0; k < p->active; k++) {
     if (!(fabs(p->c[k]) <= small * reach(p, k))) return false;
@@ -190,7 +191,7 @@ static cpl_status project(cpli_integrate* s, double t, double* distance) {
     double size = cpli_normals_norm(&p->normals, p->change);
     bool away = !isfinite(size) || (round > 1 && size > 2 * last);
     if (away || round == MAX_ITERATIONS) {
-      if (!by_model && is_there(p, small)) break;
+      if (!by_model && (size <= rounded || is_there(p, small))) break;
       return cannot(s, t);
     }
     for (size_t i = 0; i < p->n; i++) p->x[i] += p->change[i];

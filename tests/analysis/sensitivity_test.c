@@ -116,6 +116,49 @@ static const cpl_model_def parabola = {.name = "parabola",
                                        .event = parabola_event,
                                        .stop_time = 2};
 
+// x' = k x
+static int growth_derivatives(const cpl_values* v, double* dx) {
+  dx[0] = v->p[0] * v->x[0];
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration growth_states[] = {{"x", .start = 1}, END_OF_LIST};
+static const cpl_declaration growth_parameters[] = {{"k", .start = 1}, END_OF_LIST};
+static const cpl_model_def growth = {.name = "growth",
+                                     .states = growth_states,
+                                     .parameters = growth_parameters,
+                                     .derivatives = growth_derivatives,
+                                     .stop_time = 20};
+
+// A mass on a circle of radius L, with the angular velocity w: x = L cos(w t).
+static int circle_derivatives(const cpl_values* v, double* dx) {
+  const double *x = v->x, force = (x[2] * x[2] + x[3] * x[3]) / (x[0] * x[0] + x[1] * x[1]);
+  dx[0] = x[2], dx[1] = x[3];
+  dx[2] = -force * x[0], dx[3] = -force * x[1];
+  return CPL_MODEL_OK;
+}
+static int circle_initialize(const cpl_values* v, cpl_event_actions* a) {
+  a->x[0] = v->p[0], a->x[1] = 0;
+  a->x[2] = 0, a->x[3] = v->p[0] * v->p[1];
+  return CPL_MODEL_OK;
+}
+static int circle_constraints(const cpl_values* v, double* c) {
+  const double* x = v->x;
+  c[0] = x[0] * x[0] + x[1] * x[1] - v->p[0] * v->p[0];
+  c[1] = x[0] * x[2] + x[1] * x[3];
+  return CPL_MODEL_OK;
+}
+static const cpl_declaration circle_states[] = {{"x"}, {"y"}, {"vx"}, {"vy"}, END_OF_LIST};
+static const cpl_declaration circle_parameters[] = {
+    {"L", .start = 1.3}, {"w", .start = 2.1}, END_OF_LIST};
+static const cpl_model_def circle = {.name = "circle",
+                                     .states = circle_states,
+                                     .parameters = circle_parameters,
+                                     .derivatives = circle_derivatives,
+                                     .initialize = circle_initialize,
+                                     .n_constraints = 2,
+                                     .constraints = circle_constraints,
+                                     .stop_time = 5};
+
 //------------------------------------ runs ------------------------------------
 
 typedef struct request {
@@ -291,6 +334,35 @@ static void tiny_values_have_sensitivities(void** state) {
   }
 }
 
+// The states of instances with another k are far away at the end: there, both change on their own.
+static void large_sensitivities_are_accurate(void** state) {
+  (void)state;
+  double value;
+  request q = {.of = &growth, .y = {"x"}, .k = {"k"}, .solver = CPL_SOLVER_RADAU, .rtol = 1e-11};
+  CHECK_OK(ctx, run(&q, &value));
+  CHECK_NEAR(value / (20 * exp(20)), 1, 1e-8);
+}
+
+// Residuals of the tangent space are differences, whose rounding errors are larger than those of
+// the constraints.
+static void constraints_allow_tight_tolerances(void** state) {
+  (void)state;
+  const double length = 1.3, w = 2.1, t = 5;
+  double values[4];
+  for (int i = 0; i < 3; i++) {
+    request q = {.of = &circle,
+                 .y = {"x", "vy"},
+                 .k = {"L", "w"},
+                 .solver = CPL_SOLVER_RADAU,
+                 .rtol = (const double[]){1e-8, 1e-9, 1e-10}[i]};
+    CHECK_OK(ctx, run(&q, values));
+    check_all(values,
+              (const double[]){cos(w * t), -length * t * sin(w * t), w * cos(w * t),
+                               length * (cos(w * t) - w * t * sin(w * t))},
+              4, 1e-6);
+  }
+}
+
 static void what_is_not_differentiable_is_refused(void** state) {
   (void)state;
   double values[2];
@@ -371,6 +443,8 @@ int main(void) {
       cmocka_unit_test(sampled_values_have_sensitivities),
       cmocka_unit_test(initial_equations_and_inputs),
       cmocka_unit_test(tiny_values_have_sensitivities),
+      cmocka_unit_test(large_sensitivities_are_accurate),
+      cmocka_unit_test(constraints_allow_tight_tolerances),
       cmocka_unit_test(what_is_not_differentiable_is_refused),
       cmocka_unit_test(wrong_names_are_refused),
       cmocka_unit_test(cost_grows_with_the_number_of_parameters),
