@@ -204,9 +204,15 @@ static const cpl_description* structure(cpl_model* m, int32_t i) {
 
 //------------------------------------ constraints ------------------------------------
 
+// A system also takes the values of "at start" when constraints are counted: each instance its own.
 static cpl_status count(cpl_model* m, size_t* n) {
   cpli_sens* s = cpli_sens_of(m);
   cpl_status st = s->m->ops->constraints->count(s->m, n);
+  if (st == CPL_OK) st = cpli_sens_place(s);
+  for (CPLI_EACH_PERTURBED(s, k, p)) {
+    size_t own = 0;
+    if (st == CPL_OK) st = p->m->ops->constraints->count(p->m, &own);
+  }
   *n *= 1 + s->n_to;
   return st;
 }

@@ -153,6 +153,36 @@ static void constraints_keep_the_tangent_space(void** state) {
   }
 }
 
+// A mass on a circle: x = L cos(w t). What "at start" is depends on the parameters.
+static void values_at_start_have_sensitivities(void** state) {
+  (void)state;
+  write_text(
+      "mass.c",
+      "#include <couplet/model.h>\n"
+      "static const cpl_declaration states[] = {{\"x\"}, {\"y\"}, {\"vx\"}, {\"vy\"}, {0}};\n"
+      "static const cpl_declaration inputs[] = {{\"f\"}, {0}};\n"
+      "static int move(const cpl_values* v, double* dx) {\n"
+      "  dx[0] = v->x[2]; dx[1] = v->x[3];\n"
+      "  dx[2] = -v->u[0]*v->x[0]; dx[3] = -v->u[0]*v->x[1];\n"
+      "  return CPL_MODEL_OK;\n"
+      "}\n"
+      "const cpl_model_def couplet_model = {.name = \"mass\", .states = states,\n"
+      "    .inputs = inputs, .derivatives = move};\n");
+  write_text("circle.yaml",
+             "couplet: 1\n"
+             "parameters: {L: 1.3, w: 2.1}\n"
+             "models: {m: {c: mass.c, start: {x: L, y: 0, vx: 0, vy: L*w}}}\n"
+             "connections: {m.f: (m.vx^2 + m.vy^2)/(m.x^2 + m.y^2)}\n"
+             "constraints:\n"
+             "  length: m.x^2 + m.y^2 = at start\n"
+             "  energy: m.vx^2 + m.vy^2 = at start\n"
+             "experiment: {stop: 5, solver: radau, rtol: 1e-9}\n");
+  CHECK_CODE(0, "sensitivity", "circle.yaml", "--of", "m.x", "--to", "L,w", "--json");
+  CHECK_STR(complained, "");
+  CHECK_NEAR(last_of("dm.x/dL"), cos(2.1 * 5), 1e-6);
+  CHECK_NEAR(last_of("dm.x/dw"), -1.3 * 5 * sin(2.1 * 5), 1e-6);
+}
+
 // x' = a up to the limit, then y' = -b y from there: y = limit exp(-b (t - (limit - x0) / a)).
 static void write_modes(void) {
   write_text("rise.c",
@@ -411,6 +441,7 @@ int main(void) {
       cmocka_unit_test(nonlinear_loops),
       cmocka_unit_test(coupled_fmus),
       cmocka_unit_test(constraints_keep_the_tangent_space),
+      cmocka_unit_test(values_at_start_have_sensitivities),
       cmocka_unit_test(modes_switch),
       cmocka_unit_test(runs_at_rest),
       cmocka_unit_test(tables_drive_inputs),
