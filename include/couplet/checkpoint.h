@@ -10,6 +10,9 @@
 //   def.resume = saved;
 //   if (st >= 0) st = cpl_run(stepper, &def, NULL);
 //   cpl_checkpoint_destroy(saved);
+//
+// The stepper of a run that writes checkpoints, or goes on from one, is made with saved states:
+// cpl_experiment_settings.saves, or cpl_solver_def.saves_states.
 #pragma once
 
 #include "couplet/interface.h"

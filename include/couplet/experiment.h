@@ -60,7 +60,8 @@ typedef struct cpl_experiment_settings {
   size_t n_inputs;
   bool one_solver;      ///< also for independent subsystems
   bool timing;          ///< measure the time spent in models
-  bool saves;           ///< the state is to be saved and restored, where models offer it
+  bool saves;           ///< the state is to be saved and restored, where models offer it, also in
+                        ///< checkpoints
   bool isolate;         ///< when the file is opened: models run in processes of their own
   double call_timeout;  ///< [s]; when the file is opened: isolates; with `processes`: of a step; 0:
                         ///< none
