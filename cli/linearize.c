@@ -13,6 +13,8 @@
 #include "base/base.h"
 #include "point.h"
 
+enum { MANY_STATES = 2000 };  // of which eigenvalues of a dense matrix take a quarter of a minute
+
 typedef struct linearize_args {
   cli_point_args point;
   const char* output;
@@ -67,6 +69,11 @@ static cpl_status find_dynamics(session* s) {
   def.n_only = s->args->only.n;
   def.lenient = def.all_states = true;
   cpl_status st = cpl_linearize(s->point.model, &def, &s->dynamics);
+  if (st >= 0 && s->dynamics->n_states > MANY_STATES)
+    cpl_log(s->point.ctx, CPL_LOG_WARNING, "",
+            "dense matrices of %d states take long: couplet steady has the slowest eigenvalues of "
+            "large models, couplet bode has responses",
+            s->dynamics->n_states);
   if (st < 0 || isnan(s->args->reduce)) return st;
   st = cpl_linear_reduce(s->point.ctx, s->dynamics, (int32_t)s->args->reduce, &s->reduced);
   if (st >= 0 && s->reduced->linear->n_states < (int32_t)s->args->reduce)

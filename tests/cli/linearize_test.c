@@ -149,6 +149,21 @@ static void poles_have_all_states(void** state) {
 }
 
 // z = w + 12 w / ((s + 1) (s + 2)): 7 w at rest
+static void many_states_are_warned_of(void** state) {
+  (void)state;
+  write_text("many.c",
+             "#include <couplet/model.h>\n"
+             "static const cpl_declaration states[] = {{\"x\", .size = 2001}, {0}};\n"
+             "static int slope(const cpl_values* v, double* dx) {\n"
+             "  for (int i = 0; i < 2001; i++) dx[i] = -v->x[i];\n"
+             "  return CPL_MODEL_OK;\n"
+             "}\n"
+             "const cpl_model_def couplet_model = {.name = \"many\", .states = states,\n"
+             "    .derivatives = slope};\n");
+  CHECK_CODE(0, "linearize", "many.c", "--poles", "-o", "many.mat");
+  CHECK_CONTAINS(complained, "dense matrices of 2001 states take long: couplet steady");
+}
+
 static void fewer_states(void** state) {
   (void)state;
   double a, b, c, d;
@@ -177,7 +192,7 @@ int main(void) {
       cmocka_unit_test(models_and_choices),     cmocka_unit_test(a_mat_file_has_everything),
       cmocka_unit_test(one_model_has_matrices), cmocka_unit_test(bad_requests_are_told),
       cmocka_unit_test(poles_and_zeros),        cmocka_unit_test(poles_have_all_states),
-      cmocka_unit_test(fewer_states),
+      cmocka_unit_test(fewer_states),           cmocka_unit_test(many_states_are_warned_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
