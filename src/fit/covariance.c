@@ -43,9 +43,9 @@ static bool has_part(const maker* w, size_t direction, size_t i) {
 // Relative to the values of the parameters, where they are not 0.
 static double relative_part(const maker* w, size_t direction, size_t i) {
   const size_t j = w->list[i];
-  const double value = fabs(w->parameters[j].value);
+  const double value = w->parameters[j].value;
   const double change = w->v[direction * w->k + i] / w->norms[i];
-  return value > 0 ? change / value : change;
+  return value != 0 ? change / value : change;
 }
 
 static char* describe(const maker* w, const double* parts) {

@@ -219,6 +219,22 @@ static void what_data_do_not_determine_is_named(void** state) {
   fitting_close(ctx, &f);
 }
 
+// p + u is 2: changes are relative to values with their signs, of which u is negative.
+static void directions_of_negative_values(void** state) {
+  cpl_context* ctx = *state;
+  fitting f;
+  for (int i = 0; i < N; i++) times[i] = 0.5 * i, values[i] = 2 * times[i];
+  const cpl_table t = table_of(1, x_name);
+  fitting_open(ctx, &f, &line);
+  fitting_vary(ctx, &f, "p=3");
+  fitting_vary(ctx, &f, "u=-1");
+  fitting_add(&f, &t);
+  CHECK_OK(ctx, fitting_run(ctx, &f));
+  CHECK_INT(f.fit->n_directions, 1);
+  CHECK_STR(f.fit->directions[0].text, "p +0.33 %, u +1 %");
+  fitting_close(ctx, &f);
+}
+
 // Where the decay ends, x0 and the rate can hardly be told apart from the noise: still determined.
 static void bounds_hold_parameters(void** state) {
   cpl_context* ctx = *state;
@@ -561,6 +577,7 @@ int main(void) {
       cmocka_unit_test(sensitivities_save_runs),
       cmocka_unit_test(intervals_contain_the_truth),
       cmocka_unit_test(what_data_do_not_determine_is_named),
+      cmocka_unit_test(directions_of_negative_values),
       cmocka_unit_test(bounds_hold_parameters),
       cmocka_unit_test(outliers_count_less),
       cmocka_unit_test(experiments_have_settings_of_their_own),
