@@ -9,39 +9,50 @@
 
 #include "model/cmodel_instance.h"
 
-// The modes of floating-point arithmetic around a batch.
-typedef struct modes {
-  const cpli_cmodel_host* host;
-  uint32_t before;
-  bool careful;  // they are put back behind every function
-} modes;
-
-static void put_back(const modes* m) {
-  if (m->careful && m->host->modes() != m->before) m->host->put_back(m->before);
-}
-
-static void run_with_modes(modes* m, void (*run)(void* user), void* user) {
-  const cpli_cmodel_host* host = m->host;
-  if (host->modes != NULL) m->before = host->modes();
-  run(user);
-  if (host->modes == NULL || host->modes() == m->before) return;
-  host->put_back(m->before);
-  m->careful = true;
-  run(user);
-}
-
-//------------------------------------ values ------------------------------------
-
+// The calls of a batch, and where they are.
 typedef struct batch {
   cpl_model* const* models;
   size_t n;
-  const cpl_evaluation* e;
+  void (*all)(struct batch* b);
+  const cpl_evaluation* e;  // one of both
+  const cpl_directions* d;
   size_t at;             // the model that is called
   const char* function;  // of it
   bool refused;          // it may not be called
   int result;
-  modes modes;
+  const cpli_cmodel_host* host;
+  uint32_t modes;  // of floating-point arithmetic, of the caller
+  bool careful;    // they are put back behind every function
 } batch;
+
+static void put_back(const batch* b) {
+  if (b->careful && b->host->modes() != b->modes) b->host->put_back(b->modes);
+}
+
+static void run_all(void* user) {
+  batch* b = user;
+  const cpli_cmodel_host* host = b->host;
+  if (host->modes != NULL) b->modes = host->modes();
+  b->all(b);
+  if (host->modes == NULL || host->modes() == b->modes) return;
+  host->put_back(b->modes);
+  b->careful = true;
+  b->all(b);
+}
+
+// b->at: how many are done.
+static cpl_status run(batch* b) {
+  const char* crash = NULL;
+  b->host = &((const cpli_c_instance*)b->models[0])->cm->host;
+  if (b->host->call != NULL) crash = b->host->call(b->function, run_all, b);
+  else run_all(b);
+  if (b->at == b->n) return CPL_OK;
+  cpli_c_instance* in = (cpli_c_instance*)b->models[b->at];
+  return b->refused ? cpli_cmodel_callable(in, b->function)
+                    : cpli_cmodel_returned(in, b->function, crash, b->result);
+}
+
+//------------------------------------ values ------------------------------------
 
 static void set_point(cpli_c_instance* in, const batch* b) {
   const cpl_evaluation* e = b->e;
@@ -64,7 +75,7 @@ static bool update_outputs(cpli_c_instance* in, batch* b) {
   const bool hold = in->cm->any_discrete_output && in->phase == IN_CONTINUOUS;
   b->function = "output_values";
   b->result = in->cm->def->output_values(&in->values, hold ? in->fresh_y : in->v + at->y);
-  put_back(&b->modes);
+  put_back(b);
   if (b->result != CPL_MODEL_OK) return false;
   if (hold) cpli_cmodel_hold_discrete(in);
   return in->y_known = true;
@@ -75,7 +86,7 @@ static bool update_derivatives(cpli_c_instance* in, batch* b) {
   if (in->dx_known || at->nx == 0) return true;
   b->function = "derivatives";
   b->result = in->cm->def->derivatives(&in->values, in->v + at->dx);
-  put_back(&b->modes);
+  put_back(b);
   return in->dx_known = b->result == CPL_MODEL_OK;
 }
 
@@ -117,8 +128,7 @@ static void fetch_numbers(const batch* b, size_t at, size_t bytes) {
   FETCH(v + bytes);
 }
 
-static void evaluate_all(void* user) {
-  batch* b = user;
+static void evaluate_all(batch* b) {
   const cpl_evaluation* e = b->e;
   const cpl_context* ctx = b->models[0]->base.ctx;
   const cpli_layout* at = &((const cpli_c_instance*)b->models[0])->cm->at;
@@ -129,7 +139,7 @@ static void evaluate_all(void* user) {
     cpli_c_instance* in = (cpli_c_instance*)b->models[b->at];
     const uint32_t dx = in->cm->at.dx, nx = in->cm->at.nx;
     assert(in->phase > IN_INIT && in->cm->at.na == 0);
-    if (b->modes.careful) cpli_cmodel_forget_results(in);
+    if (b->careful) cpli_cmodel_forget_results(in);
     fetch_instance(b, b->at + AHEAD);
     fetch_numbers(b, b->at + NUMBERS, bytes);
     b->refused = in->dead || cpli_cancelled(ctx);
@@ -142,38 +152,16 @@ static void evaluate_all(void* user) {
   }
 }
 
-static void evaluate(void* user) {
-  batch* b = user;
-  run_with_modes(&b->modes, evaluate_all, b);
-}
-
 cpl_status cpli_cmodel_evaluate(cpl_model* const* models, size_t n, const cpl_evaluation* e,
                                 size_t* done) {
-  const char* all = e->dx != NULL ? "derivatives" : "output_values";
-  const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
-  const char* crash = NULL;
-  batch b = {.models = models, .n = n, .e = e, .function = all, .modes.host = host};
-  if (host->call != NULL) crash = host->call(all, evaluate, &b);
-  else evaluate(&b);
+  batch b = {.models = models, .n = n, .all = evaluate_all, .e = e};
+  b.function = e->dx != NULL ? "derivatives" : "output_values";
+  const cpl_status st = run(&b);
   *done = b.at;
-  if (b.at == n) return CPL_OK;
-  cpli_c_instance* in = (cpli_c_instance*)models[b.at];
-  return b.refused ? cpli_cmodel_callable(in, b.function)
-                   : cpli_cmodel_returned(in, b.function, crash, b.result);
+  return st;
 }
 
 //------------------------------------ directional derivatives ------------------------------------
-
-typedef struct directions {
-  cpl_model* const* models;
-  size_t n;
-  const cpl_directions* d;
-  size_t at;             // the model that is called
-  const char* function;  // of it
-  bool refused;          // it may not be called
-  int result;
-  modes modes;
-} directions;
 
 // What a model is asked for.
 typedef struct wanted {
@@ -223,21 +211,21 @@ static wanted find_wanted(const cpli_c_instance* in, const uint32_t* unknowns, s
   return w;
 }
 
-static bool direct(cpli_c_instance* in, directions* q) {
-  const cpl_directions* d = q->d;
+static bool direct(cpli_c_instance* in, batch* b) {
+  const cpl_directions* d = b->d;
   const cpli_layout* at = &in->cm->at;
-  const double* seed = d->seed + d->first_seed[q->at];
-  const int32_t first = d->first[q->at];
+  const double* seed = d->seed + d->first_seed[b->at];
+  const int32_t first = d->first[b->at];
   in->given_seed.x = seed;
   in->given_seed.u = seed + at->nx;
   if (d->unknowns == NULL) {
     const wanted w = {.d_dx = d->sensitivity + first};
-    return call_model(in, &in->given_seed, &w, &q->function, &q->result);
+    return call_model(in, &in->given_seed, &w, &b->function, &b->result);
   }
-  const int32_t end = d->first[q->at + 1];
+  const int32_t end = d->first[b->at + 1];
   const uint32_t* unknowns = d->unknowns;
   const wanted w = find_wanted(in, unknowns + first, (size_t)(end - first));
-  if (!call_model(in, &in->given_seed, &w, &q->function, &q->result)) return false;
+  if (!call_model(in, &in->given_seed, &w, &b->function, &b->result)) return false;
   for (int32_t i = first; i < end; i++) {
     assert(unknowns[i] >= at->dx && unknowns[i] < at->n);
     d->sensitivity[i] = in->d[unknowns[i]];
@@ -245,32 +233,19 @@ static bool direct(cpli_c_instance* in, directions* q) {
   return true;
 }
 
-static void direct_all(void* user) {
-  directions* q = user;
-  for (q->at = 0; q->at < q->n; q->at++) {
-    cpli_c_instance* in = (cpli_c_instance*)q->models[q->at];
+static void direct_all(batch* b) {
+  for (b->at = 0; b->at < b->n; b->at++) {
+    cpli_c_instance* in = (cpli_c_instance*)b->models[b->at];
     assert(in->phase > IN_INIT && in->cm->at.na == 0);
-    q->refused = in->dead || cpli_cancelled(in->base.base.ctx);
-    if (q->refused || !direct(in, q)) return;
-    put_back(&q->modes);
+    b->refused = in->dead || cpli_cancelled(in->base.base.ctx);
+    if (b->refused || !direct(in, b)) return;
+    put_back(b);
   }
 }
 
-static void direct_with_modes(void* user) {
-  directions* q = user;
-  run_with_modes(&q->modes, direct_all, q);
-}
-
 cpl_status cpli_cmodel_directions(cpl_model* const* models, size_t n, const cpl_directions* d) {
-  const cpli_cmodel_host* host = &((const cpli_c_instance*)models[0])->cm->host;
-  const char* crash = NULL;
-  directions q = {.models = models, .n = n, .d = d, .function = "directional", .modes.host = host};
-  if (host->call != NULL) crash = host->call(q.function, direct_with_modes, &q);
-  else direct_with_modes(&q);
-  if (q.at == n) return CPL_OK;
-  cpli_c_instance* in = (cpli_c_instance*)models[q.at];
-  return q.refused ? cpli_cmodel_callable(in, q.function)
-                   : cpli_cmodel_returned(in, q.function, crash, q.result);
+  batch b = {.models = models, .n = n, .all = direct_all, .d = d, .function = "directional"};
+  return run(&b);
 }
 
 //------------------------------------ one model, any references ----------------------------------
