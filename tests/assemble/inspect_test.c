@@ -4,6 +4,7 @@
 // A master by itself, with a clock around it, and in another process: the same statistics of it and
 // of its components. Accessors of masters and aggregates serve other components, too.
 #include "couplet/component.h"
+#include "couplet/experiment.h"
 #include "couplet/isolate.h"
 #include "model/timed.h"
 #include "models.h"
@@ -162,8 +163,78 @@ static void accessors_refuse_other_kinds(void** state) {
   close_system(&w);
 }
 
+// Of every component of a tree: its children are there, and no more. Returns: how many there are.
+static int check_children(const cpl_component* c) {
+  cpl_inspection in;
+  CHECK_OK(c->ctx, cpl_component_inspect(c, -1, &in));
+  const int32_t n = in.n_children;
+  int found = n;
+  CHECK_INT(cpl_component_inspect(c, n, &in), CPL_ERR_INPUT);
+  CHECK_INT(cpl_component_inspect(c, INT32_MAX, &in), CPL_ERR_INPUT);
+  for (int32_t i = 0; i < n; i++) {
+    CHECK_OK(c->ctx, cpl_component_inspect(c, i, &in));
+    CHECK(in.component != NULL && in.kind != NULL && in.name != NULL);
+    found += check_children(in.component);
+  }
+  return found;
+}
+
+static void composers_have_the_children_that_they_say(void** state) {
+  (void)state;
+  static const struct {
+    const char* path;
+    int children;  // at least
+  } all[] = {{"two_masses/two_masses.yaml", 3},
+             {"quarter_car/quarter_car.c", 1},
+             {"breaking_pendulum/breaking_pendulum.yaml", 4},
+             {"ball_on_table/ball_on_table.yaml", 3},
+             {"two_mass_cosimulation/steppers.yaml", 4},
+             {"tlm_spring/tlm_spring.yaml", 4}};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    cpl_context* ctx = cpl_context_create(NULL);
+    cpl_experiment_settings settings = cpl_default_experiment_settings();
+    cpl_experiment* e = NULL;
+    char path[200];
+    snprintf(path, sizeof path, "examples/%s", all[i].path);
+    settings.path = test_path(path);
+    CHECK_OK(ctx, cpl_experiment_create(ctx, &settings, &e));
+    CHECK_OK(ctx, cpl_experiment_prepare(e));
+    const int n = check_children(&cpl_experiment_stepper(e)->base);
+    if (n < all[i].children) fail_msg("%s: %d components", all[i].path, n);
+    cpl_experiment_destroy(e);
+    cpl_context_destroy(ctx);
+  }
+}
+
+// A composer that sums up the counters of its children does so when it is inspected itself.
+typedef struct summing {
+  cpl_component base;
+  int sums;
+} summing;
+
+static cpl_status sum_up(const cpl_component* c, int32_t child, cpl_inspection* out) {
+  out->n_children = 3;
+  ((summing*)c)->sums += child < 0;
+  return CPL_OK;
+}
+
+static void a_child_is_inspected_without_totals(void** state) {
+  (void)state;
+  static const cpl_component_ops ops = {.size = sizeof ops, .kind = "summing", .inspect = sum_up};
+  summing c = {.base = {.ops = &ops, .ctx = cpl_context_create(NULL), .name = "c"}};
+  cpl_inspection in;
+  for (int32_t i = 0; i < 3; i++) CHECK_OK(c.base.ctx, cpl_component_inspect(&c.base, i, &in));
+  CHECK_INT(cpl_component_inspect(&c.base, 3, &in), CPL_ERR_INPUT);
+  CHECK_INT(c.sums, 0);
+  CHECK_OK(c.base.ctx, cpl_component_inspect(&c.base, -1, &in));
+  CHECK_INT(c.sums, 1);
+  cpl_context_destroy(c.base.ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(proxies_have_the_same_counters),
-                                     cmocka_unit_test(accessors_refuse_other_kinds)};
+                                     cmocka_unit_test(accessors_refuse_other_kinds),
+                                     cmocka_unit_test(composers_have_the_children_that_they_say),
+                                     cmocka_unit_test(a_child_is_inspected_without_totals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

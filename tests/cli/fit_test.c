@@ -132,6 +132,10 @@ static void mistakes_are_explained(void** state) {
     CHECK_CODE(2, "fit", "decay.c", "--data", "deviations.csv", "--vary", "k");
     CHECK_CONTAINS(complained, "standard deviations with the guesses");
   }
+  // x is 2/e with the guess: the residual is small, its derivative is not
+  write_text("deviations.csv", "time,x,sigma(x)\n2,0.73575888234288467,1e-101\n3,0.4,1\n");
+  CHECK_CODE(1, "fit", "decay.c", "--data", "deviations.csv", "--vary", "k");
+  CHECK_CONTAINS(complained, "the derivative of a residual is");
 }
 
 //------------------------------------ the section fit ------------------------------------
