@@ -12,7 +12,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -23,6 +22,7 @@
 #include "base/fiber.h"
 #include "base/guard.h"
 #include "base/link.h"
+#include "base/thread_pool.h"
 
 enum { PARENT = CPLI_PARENT, CHILD = CPLI_CHILD };
 
@@ -62,10 +62,8 @@ static void give_turn_to_child(cpli_channel* ch) {
 }
 
 static bool alone(void) {
-  static int processors;  // all threads write the same value
-  cpu_set_t set;
-  if (processors == 0)
-    processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  static int32_t processors;  // all threads write the same value
+  if (processors == 0) processors = cpli_count_processors();
   return processors < 2;
 }
 

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/float_modes.h"
 #include "base/loaded.h"
@@ -199,17 +200,18 @@ int32_t cpli_thread_pool_run(cpli_thread_pool* pool, int32_t threads, int32_t n,
 
 //------------------------------------ life ------------------------------------
 
-static int32_t processors(void) {
+int32_t cpli_count_processors(void) {
   cpu_set_t set;
-  int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return n > 0 ? n : 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  const long n = sysconf(_SC_NPROCESSORS_ONLN);  // more than a set has
+  return n > 0 ? (int32_t)n : 1;
 }
 
 int32_t cpli_threads_of(cpl_context* ctx, int32_t asked, int32_t otherwise) {
   const int32_t said = cpli_context_slot(ctx)->threads;
   if (asked > 0) return asked;
   if (said > 0) return said;
-  return said < 0 && otherwise > 0 ? otherwise : processors();
+  return said < 0 && otherwise > 0 ? otherwise : cpli_count_processors();
 }
 
 // Room for one thread more than are there.

@@ -13,6 +13,9 @@
 typedef struct cpli_thread_pool cpli_thread_pool;
 typedef struct cpli_job cpli_job;
 
+/// The processors that this process may use, at least one.
+int32_t cpli_count_processors(void);
+
 /// The number of threads, the caller's included, for a request of `asked` (0: as the context says).
 /// `otherwise`: where the context says nothing; 0: the processors that this process may use.
 int32_t cpli_threads_of(cpl_context* ctx, int32_t asked, int32_t otherwise);

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/thread_pool.h"
+
 enum { MAX_UNDERIVED = 3 };
 
 //------------------------------------ life ------------------------------------

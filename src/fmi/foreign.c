@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "base/child.h"
 #include "base/guard.h"
+#include "base/thread_pool.h"
 #include "fmi/calls.h"
 #include "format/folder.h"
 #include "format/pe.h"
@@ -335,16 +335,14 @@ static char* path_there(const cpli_hosted* r, cpl_context* ctx, const char* path
 // A host that waits for its first request.
 static cpl_status spawn(cpli_foreign* f, const char* host, const cpli_wine* wine, char** env) {
   char memory[CPLI_PLACE], waker[CPLI_PLACE];
-  cpu_set_t set;
   cpl_status st = cpli_channel_open_file(f->fmu->base.ctx, MEMORY, &f->channel);
   if (st < 0) return st;
-  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
   f->channel.passes_on = wine != NULL;
   f->channel.receive = receive;
   f->channel.user = f;
   f->head = (wire_head*)f->channel.data;
   *f->head = (wire_head){
-      .version = WIRE_VERSION, .alone = known && CPU_COUNT(&set) < 2, .size = f->channel.size};
+      .version = WIRE_VERSION, .alone = cpli_count_processors() < 2, .size = f->channel.size};
   f->top = (sizeof(wire_head) + WIRE_ALIGN - 1) / WIRE_ALIGN * WIRE_ALIGN;
   f->base.lost = NULL;
   cpli_channel_places(&f->channel, memory, waker);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+// The sources of systems have this file, and not those of numbers (format/number.h).
 static size_t append_number(char* out, size_t at, int number) {
   char digits[16];
   size_t n = 0;

@@ -10,11 +10,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "study/cluster.h"
 #include "study/relay.h"
 #include "study/schedule.h"
@@ -371,13 +371,6 @@ static cpl_status take_all(executor* e) {
 }
 
 //------------------------------------ beginning and end ------------------------------------
-
-int32_t cpli_count_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  const long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n > 0 ? (int32_t)n : 1;
-}
 
 // In a cluster every rank has the same number, so that its workers are found by their numbers.
 static int64_t local_workers(const executor* e) {

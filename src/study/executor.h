@@ -56,9 +56,6 @@ typedef struct cpli_execution {
   struct cpli_cluster* cluster;
 } cpli_execution;
 
-/// Those that this process may use: the usual number of workers.
-int32_t cpli_count_processors(void);
-
 /// Run all cases that the journal does not have yet. A case whose worker dies (crash, kill, exit())
 /// is repeated alone in a new one; when it kills that as well, it has failed. Returns when all are
 /// done, or with a failure (of which another rank than 0 knows only its own), after which the

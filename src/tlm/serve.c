@@ -4,8 +4,8 @@
 // Answers requests of the manager for the part that runs here.
 #include <math.h>
 #include <sched.h>
-#include <unistd.h>
 
+#include "base/thread_pool.h"
 #include "tlm/peer.h"
 
 static cpli_tlm_part* part_of(const cpl_tlm_join* j) { return &j->m->parts[j->part]; }
@@ -196,7 +196,7 @@ static cpl_status do_set_curve(cpl_tlm_join* j) {
 // Neighbours on this machine answer within some microseconds: spinning pays, but only where the
 // neighbours and their I/O threads have processors of their own. On two processors spinning doubled
 // the run time.
-static double patience(void) { return sysconf(_SC_NPROCESSORS_ONLN) > 4 ? 50e-6 : 0; }
+static double patience(void) { return cpli_count_processors() > 4 ? 50e-6 : 0; }
 
 static cpl_status do_start(cpl_tlm_join* j) {
   cpli_bytes* in = &j->in.bytes;
